@@ -1,0 +1,45 @@
+"""Settings that hold for every test: passes are verified, and golden texts can be rewritten.
+
+`TAPELESS_CHECK` is set before anything imports the package, so each pass of each compilation is verified.
+A golden test compares a whole text with a file; `python -m pytest tests --accept` writes the files anew, and
+the change is then read in the diff.
+"""
+
+import difflib
+import os
+from collections.abc import Callable
+
+import pytest
+from hypothesis import settings
+
+os.environ["TAPELESS_CHECK"] = "1"
+
+# An example's time says nothing on a shared machine; the time of a whole test is bounded by pytest-timeout.
+settings.register_profile("tapeless", deadline=None)
+settings.load_profile("tapeless")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--accept", action="store_true", help="write golden texts anew instead of comparing")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(name, text)` compares `text` with the file golden/<name>.txt beside the test."""
+    accept = request.config.getoption("--accept")
+
+    def compare(name: str, text: str) -> None:
+        path = request.path.parent / "golden" / f"{name}.txt"
+        text = text.rstrip("\n") + "\n"
+        if accept:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        if not path.exists():
+            pytest.fail(f"{path} is missing: run pytest with --accept and read what it wrote\n\n{text}")
+        expected = path.read_text(encoding="utf-8")
+        if text != expected:
+            before, now = expected.splitlines(), text.splitlines()
+            change = "\n".join(difflib.unified_diff(before, now, str(path), "now", lineterm=""))
+            pytest.fail(f"{change}\nIf the new text is right, run pytest with --accept", pytrace=False)
+
+    return compare
