@@ -1,0 +1,1 @@
+"""Tapeless: trace plain NumPy once, differentiate the graph, run the plan."""

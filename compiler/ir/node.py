@@ -1,0 +1,99 @@
+"""Node and Graph: an immutable DAG that says what is computed.
+
+Nodes are compared by identity and hold no name, no list of users and nothing mutable. The nodes of a
+graph are whatever its outputs reach; its params are listed so that their order is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from .opdef import Attrs, OpDef
+from .types import Type
+
+if TYPE_CHECKING:
+    import networkx
+
+
+@dataclass(frozen=True, slots=True)
+class Loc:
+    """Where the user wrote it. `backward` is True for nodes that differentiation made for that line.
+
+    `errstate` holds the floating-point error settings that the user's code set around the line, as
+    sorted (kind, mode) pairs; kinds left out follow the caller's settings.
+    """
+
+    file: str
+    line: int
+    function: str
+    backward: bool = False
+    errstate: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    def as_backward(self) -> Loc:
+        return self if self.backward else replace(self, backward=True)
+
+
+NOWHERE = Loc("", 0, "")
+
+
+class Node:
+    """One application of a primitive; made by a Builder and by nothing else."""
+
+    __slots__ = ("attrs", "inputs", "loc", "op", "type")
+
+    def __init__(self, op: OpDef, inputs: tuple[Node, ...], attrs: Attrs, type: Type, loc: Loc) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.type = type
+        self.loc = loc
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape  # type: ignore[union-attr]
+
+    @property
+    def dtype(self) -> Any:
+        return self.type.dtype  # type: ignore[union-attr]
+
+    def __repr__(self) -> str:
+        return f"<{self.op.name}: {self.type}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A function as a DAG: `params` in call order, `outputs` in result order.
+
+    `str(graph)` is complete and parses back; `draw` makes a picture, `to_networkx` a MultiDiGraph.
+    """
+
+    name: str
+    params: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes in a topological order, inputs before their users; params come first."""
+        from .visit import topological
+
+        inner = topological(self.outputs, self.params)
+        return tuple(inner)
+
+    def __str__(self) -> str:
+        from .text import graph_text
+
+        return graph_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name}: {len(self.params)} params, {len(self.nodes)} nodes>"
+
+    def to_networkx(self) -> networkx.MultiDiGraph[int]:
+        """The graph as networkx sees it: node keys are positions in `nodes`, edges carry `position`."""
+        from .visit import to_networkx
+
+        return to_networkx(self)

@@ -1,0 +1,127 @@
+"""OpDef: everything a primitive means, in one record, and the registry of all of them.
+
+How a back end runs an op is not here: that is a row in the back end's own table.
+A type rule raises TypeRuleError naming the numbered constraint it found broken.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .types import Type
+
+if TYPE_CHECKING:
+    from .builder import Builder
+    from .node import Node
+
+Attrs = Mapping[str, Any]
+Cotangents = Sequence["Node | None"]
+Vjp = Callable[["Builder", "Node", "Node"], Cotangents]
+
+
+class Kind(enum.Enum):
+    """What shape of computation an op is; passes and back ends decide by it."""
+
+    ELEMENTWISE = "elementwise"
+    REDUCTION = "reduction"
+    VIEW = "view"
+    CONTRACTION = "contraction"
+    OTHER = "other"
+
+
+class Flow(enum.Enum):
+    """What an op's vjp does to structural zeros of the cotangent (see `passes/differentiate.py`).
+
+    SCALES: elementwise, zero stays zero unless the coefficient is not finite; the zeros are put back.
+    BOUNDED: elementwise with coefficients that are finite for every input; zeros stay zero.
+    MOVES: linear with coefficients 0 and 1, every input element is used; zeros move along.
+    SELECTS: linear with coefficients 0 and 1, input elements may be unused; it makes structural zeros.
+    MIXES: anything else; zeros are forgotten.
+    """
+
+    SCALES = "scales"
+    BOUNDED = "bounded"
+    MOVES = "moves"
+    SELECTS = "selects"
+    MIXES = "mixes"
+
+
+@dataclass(frozen=True)
+class NotDifferentiable:
+    """Stands in the place of a vjp; `reason` completes the sentence "... has no derivative because"."""
+
+    reason: str
+
+
+class TypeRuleError(TypeError):
+    """An op was applied to types or attrs that break one of its constraints."""
+
+    def __init__(self, op: str, constraint: str, detail: str) -> None:
+        super().__init__(f"{op} {constraint}: {detail}")
+        self.op = op
+        self.constraint = constraint
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Arguments to try an op with: `inputs` makes the values from a seeded generator, `attrs` go with them.
+
+    An invalid sample names the constraint it breaks in `breaks`. `differentiable` is False where the
+    values lie on a kink, or where the vjp refuses.
+    """
+
+    name: str
+    inputs: Callable[[Any], tuple[Any, ...]]
+    attrs: Attrs = field(default_factory=dict)
+    breaks: str | None = None
+    differentiable: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class OpDef:
+    """One primitive.
+
+    `numpy` is the reference semantics: called with the input values and the attrs as keywords.
+    `python`, where given, is what is done when every input is a Python number.
+    `vjp(builder, node, ct)` gives one cotangent node (or None, a symbolic zero) per input.
+    `flow` says what the vjp does to structural zeros.
+    """
+
+    name: str
+    doc: str
+    kind: Kind
+    type_rule: Callable[[Sequence[Type], Attrs], Type]
+    numpy: Callable[..., Any]
+    vjp: Vjp | NotDifferentiable
+    constraints: tuple[str, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    python: Callable[..., Any] | None = None
+    flow: Flow = Flow.MIXES
+
+    def fail(self, constraint: str, detail: str) -> NoReturn:
+        raise TypeRuleError(self.name, constraint, detail)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+    def __reduce__(self) -> tuple[Callable[[str], OpDef], tuple[str]]:
+        return get_op, (self.name,)
+
+
+OPS: dict[str, OpDef] = {}
+
+
+def register(op: OpDef) -> OpDef:
+    """Add a primitive to the registry; its name must be new."""
+    if op.name in OPS:
+        raise ValueError(f"an op named {op.name!r} exists already")
+    OPS[op.name] = op
+    return op
+
+
+def get_op(name: str) -> OpDef:
+    """The primitive of this name; KeyError names it if there is none."""
+    return OPS[name]

@@ -1,0 +1,27 @@
+"""The primitives, one family a file. Importing this package fills the registry.
+
+Primitives neither broadcast nor promote: elementwise operands have one shape and the dtypes their NumPy
+function computes in; a 0-d operand of the same dtype may stand for a repeated one.
+"""
+
+from . import (
+    arithmetic,
+    compare,
+    contraction,
+    memory,
+    reduction,
+    select,
+    transcendental,
+    view,
+)
+
+__all__ = [
+    "arithmetic",
+    "compare",
+    "contraction",
+    "memory",
+    "reduction",
+    "select",
+    "transcendental",
+    "view",
+]

@@ -1,0 +1,1 @@
+"""Plan → results: the reference interpreter of graphs and the executors of plans."""
