@@ -55,5 +55,5 @@ $(BIN)/python:
 	ln -sfn .. $@
 
 clean:
-	rm -rf $(VENV) .typing build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .typing build dist *.egg-info .mypy_cache tests/.pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -54,8 +54,8 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.fixture
-def copy(root: Path, tmp_path: Path) -> Path:
-    return shutil.copytree(root, tmp_path / "copy", ignore=NOT_COPIED)
+def checkout(root: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(root, tmp_path / "checkout", ignore=NOT_COPIED)
 
 
 def install_and_try(what: str | Path, *options: str, folder: Path, modules: dict[str, Path]) -> Path:
@@ -77,8 +77,8 @@ def importable(modules: dict[str, Path]) -> list[str]:
     return [name for name, file in modules.items() if file.name == "__init__.py"]
 
 
-def test_sdist_and_wheel(root: Path, copy: Path, tmp_path: Path, modules: dict[str, Path]) -> None:
-    run(sys.executable, "-m", "build", "--outdir", tmp_path / "dist", copy, cwd=tmp_path)
+def test_sdist_and_wheel(root: Path, checkout: Path, tmp_path: Path, modules: dict[str, Path]) -> None:
+    run(sys.executable, "-m", "build", "--outdir", tmp_path / "dist", checkout, cwd=tmp_path)
     (sdist,) = (tmp_path / "dist").glob("tapeless-*.tar.gz")
     (wheel,) = (tmp_path / "dist").glob("tapeless-*-py3-none-any.whl")
 
@@ -96,13 +96,13 @@ def test_sdist_and_wheel(root: Path, copy: Path, tmp_path: Path, modules: dict[s
     assert origin.is_relative_to(tmp_path / "venv")
 
 
-def test_install_from_sdist(copy: Path, tmp_path: Path, modules: dict[str, Path]) -> None:
-    run(sys.executable, "-m", "build", "--sdist", "--outdir", tmp_path / "dist", copy, cwd=tmp_path)
+def test_install_from_sdist(checkout: Path, tmp_path: Path, modules: dict[str, Path]) -> None:
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", tmp_path / "dist", checkout, cwd=tmp_path)
     (sdist,) = (tmp_path / "dist").glob("tapeless-*.tar.gz")
     origin = install_and_try(sdist, folder=tmp_path, modules=modules)
     assert origin.is_relative_to(tmp_path / "venv")
 
 
-def test_editable_install(copy: Path, tmp_path: Path, modules: dict[str, Path]) -> None:
-    origin = install_and_try(copy, "--editable", folder=tmp_path, modules=modules)
-    assert origin == copy / "__init__.py"
+def test_editable_install(checkout: Path, tmp_path: Path, modules: dict[str, Path]) -> None:
+    origin = install_and_try(checkout, "--editable", folder=tmp_path, modules=modules)
+    assert origin == checkout / "__init__.py"
