@@ -1,25 +1,11 @@
 """The hand-written training step that the compiled one is measured against: its gradients and its loss."""
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
 SIZES, BATCH = (7, 5, 4), 6
-
-
-@pytest.fixture(scope="module")
-def by_hand() -> ModuleType:
-    """Return benchmarks/mnist_by_hand.py, which is a script and no part of the package."""
-    path = Path(__file__).parents[2] / "benchmarks" / "mnist_by_hand.py"
-    spec = importlib.util.spec_from_file_location("mnist_by_hand", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_gradients_are_the_central_differences_of_the_plain_loss(by_hand: ModuleType) -> None:
