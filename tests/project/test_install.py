@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -85,7 +86,10 @@ def test_sdist_and_wheel(root: Path, checkout: Path, tmp_path: Path, modules: di
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     sources = {f"tapeless/{file.relative_to(root).as_posix()}" for file in modules.values()}
-    assert held == sources | {"tapeless/py.typed"}
+    data = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"][
+        "tapeless"
+    ]
+    assert held == sources | {f"tapeless/{name}" for name in data}
 
     with tarfile.open(sdist) as archive:
         shipped = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
