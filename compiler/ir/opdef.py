@@ -56,6 +56,18 @@ class NotDifferentiable:
     reason: str
 
 
+class NotDifferentiableError(TypeError):
+    """A value on the path between `wrt` and the output has no derivative.
+
+    A vjp raises it where the answer depends on the attrs.
+    """
+
+    def __init__(self, node: Node, reason: str) -> None:
+        super().__init__(f"{node.op.name} has no derivative: {reason}")
+        self.node = node
+        self.reason = reason
+
+
 class TypeRuleError(TypeError):
     """An op was applied to types or attrs that break one of its constraints."""
 

@@ -29,6 +29,14 @@ def resolved(ufunc: np.ufunc, dtypes: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(ufunc.resolve_dtypes((*dtypes, *[None] * ufunc.nout)))
 
 
+def arrays(op: str, types: Sequence[Type], constraint: str = "C1") -> list[ArrayType]:
+    """The operands' types; the constraint is broken when one of them is no array."""
+    found = [type_ for type_ in types if isinstance(type_, ArrayType)]
+    if len(found) != len(types):
+        raise TypeRuleError(op, constraint, f"operands are {', '.join(map(str, types))}, not all arrays")
+    return found
+
+
 def common_shape(op: str, types: Sequence[ArrayType | ScalarType]) -> tuple[int, ...]:
     """The shape of an elementwise result; C1 is broken when two operands that are not 0-d differ."""
     shape: tuple[int, ...] = ()

@@ -15,21 +15,13 @@ import numpy as np
 from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.opdef import Flow, NotDifferentiable
+from ..ir.opdef import NotDifferentiableError as NotDifferentiableError
 from ..ir.types import ArrayType, ScalarType, TupleType, array_of
-from ..ir.visit import reaches, topological
+from ..ir.visit import topological
 from ..ops.base import is_inexact
 from ..rules.derivative import special_vjp
 
 Mask = Callable[[], Node]
-
-
-class NotDifferentiableError(TypeError):
-    """A value on the path between `wrt` and the output has no derivative."""
-
-    def __init__(self, node: Node, reason: str) -> None:
-        super().__init__(f"{node.op.name} has no derivative: {reason}")
-        self.node = node
-        self.reason = reason
 
 
 @dataclass
@@ -58,7 +50,7 @@ def pull_back(
         NotDifferentiableError: an op on the path has no derivative.
     """
     order = topological(outputs)
-    active = reaches(wrt, order)
+    active = carriers(wrt, order)
     wanted = set(wrt)
     loc = b.loc
     table: dict[Node, Cotangent] = {}
@@ -83,6 +75,19 @@ def pull_back(
     finally:
         b.loc = loc
     return [table[node].node if node in table else None for node in wrt]
+
+
+def carriers(wrt: Sequence[Node], order: Sequence[Node]) -> set[Node]:
+    """The nodes that a derivative can pass through: those that depend on `wrt` by way of inexact values.
+
+    A draw that follows a draw with differentiated parameters depends on it through the generator alone.
+    """
+    found = set(wrt)
+    for node in order:
+        if node not in found and not found.isdisjoint(node.inputs):
+            if isinstance(node.type, TupleType) or is_inexact(node.type):
+                found.add(node)
+    return found
 
 
 def _pull_node(
