@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..compiler.ir.node import Graph
 from ..compiler.ir.types import ScalarType
 
@@ -29,3 +31,40 @@ def interpret(graph: Graph, values: Sequence[Any]) -> list[Any]:
             if last[operand] is node and operand not in kept:
                 known.pop(operand, None)
     return [known[output] for output in graph.outputs]
+
+
+class InterpretExecutor:
+    """The reference interpreter behind the interface of an executor: targets are met by plain copies."""
+
+    def __init__(self, graph: Graph, targets: Sequence[Any]) -> None:
+        self.graph = graph
+        self.targets = tuple(targets)
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        """The returned outputs for these param values; committed ones are written and given as None."""
+        found = interpret(self.graph, values)
+        results: list[Any] = []
+        commits: list[tuple[Any, Any]] = []
+        for value, target in zip(found, self.targets, strict=True):
+            if target.kind == "commit":
+                commits.append((values[target.param], np.array(value)))
+                results.append(None)
+            elif target.kind == "fresh":
+                results.append(_fresh(value, target.strides))
+            else:
+                results.append(np.asarray(value)[()] if target.kind == "scalar" else value)
+        for memory, value in commits:
+            memory[...] = value
+        return results
+
+
+def _fresh(value: Any, strides: tuple[int, ...] | None) -> Any:
+    """A copy that owns its memory, laid out by the given strides."""
+    value = np.asarray(value)
+    if strides is None:
+        return value.copy()
+    order = sorted(range(value.ndim), key=lambda axis: (-abs(strides[axis]), axis))
+    made = np.empty([value.shape[axis] for axis in order], value.dtype)
+    made = made.transpose([order.index(axis) for axis in range(value.ndim)])
+    made[...] = value
+    return made

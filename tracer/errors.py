@@ -1,0 +1,153 @@
+"""Trace errors: what happened, where, to which value, why, and code that cures it.
+
+Each class has a code (T01 …) with a page of its own under docs/errors/, and inherits from the built-in
+exception that matches. A refusal is also recorded in the trace, so that user code cannot swallow it.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from typing import Any
+
+from ..compiler.ir.node import Loc, Node
+from ..compiler.ir.visit import topological
+
+
+class TapelessError(Exception):
+    """What every error of Tapeless inherits from. `code` names its page, docs/errors/<code>.md."""
+
+    code = "T00"
+
+
+class TracedBoolError(TapelessError, TypeError):
+    """Python asked a traced value for True or False."""
+
+    code = "T01"
+
+
+class TracedConversionError(TapelessError, TypeError):
+    """Python or C code asked a traced value for its number, index or array."""
+
+    code = "T02"
+
+
+class UnsupportedError(TapelessError, TypeError):
+    """A NumPy function, method or argument that Tapeless does not trace."""
+
+    code = "T03"
+
+
+class DataDependentShapeError(TapelessError, IndexError):
+    """The shape of a result would depend on traced values."""
+
+    code = "T04"
+
+
+class ClosureWriteError(TapelessError, ValueError):
+    """A closed-over array was written to."""
+
+    code = "T05"
+
+
+class LeakedTraceError(TapelessError, RuntimeError):
+    """A traced value outlived its trace, or was used outside of it."""
+
+    code = "T06"
+
+
+class DerivedConstantError(TapelessError, ValueError):
+    """An array computed while tracing, from arrays the trace cannot see, would be frozen."""
+
+    code = "T07"
+
+
+class RandomStateError(TapelessError, ValueError):
+    """Random numbers were drawn while tracing from a generator that is no argument."""
+
+    code = "T08"
+
+
+class ArgumentError(TapelessError, TypeError):
+    """An argument of a kind that cannot be traced: a dtype, a subclass, an unknown object."""
+
+    code = "T09"
+
+
+class GradientError(TapelessError, TypeError):
+    """A derivative was asked for that does not exist: of a non-scalar, of integers, through an op without one."""
+
+    code = "T10"
+
+
+class TapelessInternalError(TapelessError, RuntimeError):
+    """A fault of Tapeless itself; please report it with the printed graph."""
+
+    code = "T99"
+
+
+def source_line(loc: Loc) -> str:
+    """The user's source line at a location, stripped; empty if it cannot be read."""
+    return linecache.getline(loc.file, loc.line).strip()
+
+
+def where_text(loc: Loc | None) -> list[str]:
+    """The file, line, function and source of a location, as two indented lines."""
+    if loc is None or not loc.file:
+        return []
+    line = source_line(loc)
+    return [f"  {loc}, in {loc.function}", *([f"    {line}"] if line else [])]
+
+
+def dependencies(node: Node) -> list[str]:
+    """The names of the params that a node depends on, in their order."""
+    return [str(n.attrs["name"]) for n in topological([node]) if n.op.name == "param"]
+
+
+def origin_text(node: Node) -> list[str]:
+    """Which arguments a value depends on, and the line that made it."""
+    names = dependencies(node)
+    if not names:
+        return []
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    if len(names) > 6:
+        listed = f"{', '.join(names[:5])} and {len(names) - 5} more"
+    text = f"The value depends on the argument{'s' if len(names) > 1 else ''} {listed}"
+    line = source_line(node.loc)
+    if node.op.name != "param" and line:
+        text += f", through  {line}   {node.loc}"
+    return [text + ("." if not text.endswith(")") else "")]
+
+
+def message(
+    what: str,
+    loc: Loc | None,
+    node: Node | None = None,
+    why: str = "",
+    fixes: Sequence[tuple[str, str]] = (),
+    code: str = "T00",
+) -> str:
+    """The text of a trace error, in the order: what, where, value, why, fixes, page."""
+    lines = [what, *where_text(loc)]
+    if why:
+        lines.append(why)
+    if node is not None:
+        lines += origin_text(node)
+    if fixes:
+        lines.append("Choose one:" if len(fixes) > 1 else "Instead:")
+        width = max(len(label) for label, _ in fixes)
+        lines += [f"  {label.ljust(width)}    {cure}" if label else f"  {cure}" for label, cure in fixes]
+    lines.append(f"({code}: docs/errors/{code}.md)")
+    return "\n".join(lines)
+
+
+def make_error(
+    kind: type[TapelessError],
+    what: str,
+    loc: Loc | None,
+    node: Node | None = None,
+    why: str = "",
+    fixes: Sequence[tuple[str, str]] = (),
+) -> Any:
+    """An error of this class with its whole message."""
+    return kind(message(what, loc, node, why, fixes, kind.code))

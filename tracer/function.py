@@ -1,0 +1,395 @@
+"""Trace a whole function: arguments in, a Graph out, and how results and arguments are put together again.
+
+What comes out is a TracedFunction: the graph, where each param's value is found at a call, what each
+output becomes, and a plan for assembling the user's result from them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..compiler.ir.node import Graph, Node
+from ..compiler.ir.types import GENERATOR, array_type, scalar_type
+from . import signature
+from .errors import ArgumentError, TapelessError, make_error
+from .state import activate
+from .storage import Storage, Window, address
+from .trace import NeedsStatic, Trace, shadow_like
+from .traced_array import TracedArray, TracedNumber
+from .tree import ContainerCopies, is_container, slots
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a param's value is found at a call: "leaf" i, "union" of leaves, or "closure" array."""
+
+    kind: str
+    index: int = 0
+    value: Any = None
+    members: tuple[tuple[int, int], ...] = ()
+    length: int = 0
+
+
+@dataclass(frozen=True)
+class View:
+    """A result that looks at another array's memory."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: Any
+    writeable: bool
+
+
+@dataclass(frozen=True)
+class Spec:
+    """How one value of the user's result is made at a call.
+
+    kind: "output" i; "leaf" i (the caller's object); "container" i (the caller's container); "closure" i;
+    "static" value; "build" (a container like `value` of `items`). `view` is taken of what the kind names.
+    `key` tells results that must be one object.
+    """
+
+    kind: str
+    index: int = 0
+    value: Any = None
+    items: tuple[tuple[Any, Spec], ...] = ()
+    view: View | None = None
+    key: int = 0
+
+
+@dataclass(frozen=True)
+class Output:
+    """What an output node becomes: see compiler.plan.Target, whose fields these are."""
+
+    kind: str
+    strides: tuple[int, ...] | None = None
+    param: int | None = None
+
+
+@dataclass
+class TracedFunction:
+    """The result of tracing a function once."""
+
+    graph: Graph
+    sources: list[Source]
+    layouts: list[tuple[int, ...] | None]
+    outputs: list[Output]
+    result: Spec
+    containers: list[tuple[int, Spec]]
+    names: list[str] = field(default_factory=list)
+    written: tuple[int, ...] = ()
+
+
+def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """The user's names for positional arguments, then keywords."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = []
+    for position in range(len(args)):
+        if position < len(parameters) and parameters[position].kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            names.append(parameters[position].name)
+        else:
+            rest = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), "arg")
+            names.append(f"{rest}.{position}")
+    return names + list(kwargs)
+
+
+class FunctionTracer:
+    """One tracing of one function: holds the maps between the caller's objects and traced values."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        leaves: Sequence[Any],
+        groups: tuple[Any, ...],
+        static: frozenset[int],
+        names: dict[int, str],
+    ) -> None:
+        self.function = function
+        self.leaves = leaves
+        self.groups = groups
+        self.static = static
+        self.trace = Trace(names)
+        self.params: list[Node] = []
+        self.sources: list[Source] = []
+        self.layouts: list[tuple[int, ...] | None] = []
+        self.names: list[str] = []
+        self.values: list[Any] = [None] * len(leaves)
+        self.storages: list[tuple[Storage, int]] = []
+        self._by_object: dict[int, Any] = {}
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> TracedFunction:
+        """Trace the function on these arguments."""
+        labels = argument_names(self.function, args, kwargs)
+        self._unions: dict[int, Storage] = {}
+        copies = ContainerCopies(self._leaf)
+        traced_args = tuple(copies.copy(a, n) for a, n in zip(args, labels, strict=False))
+        traced_kwargs = {k: copies.copy(v, k) for k, v in kwargs.items()}
+        self.copies = copies
+        result = self._call(traced_args, traced_kwargs)
+        return self._finish(result, name)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        before = activate(self.trace)
+        try:
+            result = self.function(*args, **kwargs)
+        except NeedsStatic as need:
+            position = {param: source.index for param, source in zip(self.params, self.sources, strict=True)}
+            need.leaves = tuple(position[param] for param in need.params)
+            raise
+        finally:
+            activate(before)
+        if inspect.isgenerator(result) or inspect.iscoroutine(result):
+            raise make_error(
+                ArgumentError, "a generator or coroutine function cannot be compiled", None,
+                fixes=[("", "compile the function that it calls for each item")],
+            )  # fmt: skip
+        if self.trace.refusal is not None:
+            raise self.trace.refusal
+        return result
+
+    # ---- arguments
+
+    def _leaf(self, leaf: Any, index: int, name: str) -> Any:
+        signature.check_leaf(leaf, name)
+        if index in self.static or not signature.is_traced_leaf(leaf):
+            return leaf
+        made = self._make_leaf(leaf, index, name)
+        self.values[index] = made
+        return made
+
+    def _make_leaf(self, leaf: Any, index: int, name: str) -> Any:
+        kind = type(leaf)
+        if kind in (int, float, complex):
+            node = self._param(name, scalar_type(kind), Source("leaf", index), None)
+            return self.trace.number(node, leaf)
+        if kind is np.random.Generator:
+            from .numpy_table.random import TracedGenerator
+
+            node = self._param(name, GENERATOR, Source("leaf", index), None)
+            return TracedGenerator(self.trace, node, leaf)
+        if kind is not np.ndarray:
+            node = self._param(name, array_type((), leaf.dtype), Source("leaf", index), None)
+            return self.trace.fresh(node, np.empty((), leaf.dtype), scalar=True)
+        known = self._by_object.get(id(leaf))
+        if known is not None:
+            return known
+        made = self._union_member(leaf, index, name)
+        if made is None:
+            node = self._param(name, array_type(leaf.shape, leaf.dtype), Source("leaf", index), leaf.strides)
+            shadow = shadow_like(leaf)
+            storage = Storage(shadow, "argument", node, name)
+            self.storages.append((storage, len(self.params) - 1))
+            made = self.trace.window(storage, shadow)
+        self._by_object[id(leaf)] = made
+        return made
+
+    def _param(self, name: str, type_: Any, source: Source, layout: Any) -> Node:
+        node = self.trace.builder.param(name, type_)
+        self.params.append(node)
+        self.sources.append(source)
+        self.layouts.append(layout)
+        self.names.append(name)
+        return node
+
+    def _union_member(self, leaf: Any, index: int, name: str) -> TracedArray | None:
+        """The window of an array that overlaps others, on one storage that spans them all."""
+        for number, group in enumerate(self.groups):
+            members = [(group[k], group[k + 1], group[k + 2]) for k in range(0, len(group), 3)]
+            mine = [m for m in members if m[0] == index]
+            if not mine or len({twin for _, twin, _ in members}) < 2:
+                continue
+            arrays = [self.leaves[i] for i, _, _ in members]
+            dtype = leaf.dtype
+            low = min(signature.bounds(a)[0] for a in arrays)
+            high = max(signature.bounds(a)[1] for a in arrays)
+            starts = [address(a) - low for a in arrays]
+            unit = dtype.itemsize
+            if any(a.dtype != dtype for a in arrays) or any(
+                s % unit for a, start in zip(arrays, starts, strict=True) for s in (*a.strides, start)
+            ):
+                raise make_error(
+                    ArgumentError,
+                    f"argument {name} shares memory with another argument of another dtype or alignment", None,
+                    fixes=[("", "pass a copy of one of them")],
+                )  # fmt: skip
+            if number not in self._unions:
+                length = (high - low) // unit
+                root = np.empty(length, dtype)
+                source = Source(
+                    "union",
+                    members=tuple((i, s) for (i, _, _), s in zip(members, starts, strict=True)),
+                    length=length,
+                )
+                node = self._param(name, array_type((length,), dtype), source, (unit,))
+                storage = self._unions[number] = Storage(root, "argument", node, name)
+                self.storages.append((storage, len(self.params) - 1))
+            storage = self._unions[number]
+            shadow = np.ndarray(leaf.shape, dtype, storage.root, address(leaf) - low, leaf.strides)
+            shadow.flags.writeable = leaf.flags.writeable
+            window = Window.whole(storage.root).affine(shadow)
+            assert window is not None, "a view of its own memory"
+            return self.trace.window(storage, shadow, window)
+        return None
+
+    # ---- results
+
+    def _finish(self, result: Any, name: str) -> TracedFunction:
+        trace = self.trace
+        self._outputs: list[Output] = []
+        self._nodes: list[Node] = []
+        self._output_of: dict[int, int] = {}
+        self._keep: list[Any] = []
+        spec = self._spec(result)
+        containers = [
+            (
+                self._container_index(original),
+                Spec("build", value=type(made), items=tuple((k, self._spec(v)) for k, v in slots(made))),
+            )
+            for original, made in self.copies.changed()
+        ]
+        params = [*self.params, *(t.storage.node(trace.builder) for _, t in self._closures())]
+        for storage, position in self.storages:
+            node = storage.node(trace.builder)
+            if storage.version and node is not self.params[position]:
+                self._add_output(node, Output("commit", param=position))
+        sources = [*self.sources, *(Source("closure", value=value) for value, _ in self._closures())]
+        layouts = [*self.layouts, *(value.strides for value, _ in self._closures())]
+        trace.ended = True
+        return TracedFunction(
+            Graph(name, tuple(params), tuple(self._nodes)),
+            sources,
+            layouts,
+            self._outputs,
+            spec,
+            containers,
+            [*self.names, *(t.storage.name for _, t in self._closures())],
+            tuple(p for s, p in self.storages if s.version),
+        )
+
+    def _closures(self) -> list[tuple[Any, TracedArray]]:
+        return list(self.trace.closures.values())
+
+    def _container_index(self, original: Any) -> int:
+        for number, (container, _, _) in enumerate(self.copies.originals):
+            if container is original:
+                return number
+        raise AssertionError("a container that was no argument")
+
+    def _add_output(self, node: Node, output: Output) -> int:
+        self._nodes.append(node)
+        self._outputs.append(output)
+        return len(self._nodes) - 1
+
+    def _spec(self, value: Any) -> Spec:
+        if type(value) is TracedArray:
+            return self._array_spec(value)
+        if type(value) is TracedNumber:
+            return Spec("output", self._once(value, value.node, Output("number")))
+        for number, (_, made, _) in enumerate(self.copies.originals):
+            if value is made and not issubclass(type(value), tuple):
+                return Spec("container", number, key=id(value))
+        if is_container(value):
+            self._keep.append(value)
+            return Spec(
+                "build", value=value, items=tuple((k, self._spec(v)) for k, v in slots(value)), key=id(value)
+            )
+        return Spec("static", value=value)
+
+    def _once(self, value: Any, node: Node, output: Output) -> int:
+        self._keep.append(value)
+        known = self._output_of.get(id(value))
+        if known is None:
+            known = self._output_of[id(value)] = self._add_output(node, output)
+        return known
+
+    def _array_spec(self, value: TracedArray) -> Spec:
+        storage, trace = value.storage, self.trace
+        for index, leaf in enumerate(self.values):
+            if leaf is value:
+                return Spec("leaf", index)
+        if value.scalar:
+            if value.constant:
+                return Spec("static", value=value.known())
+            return Spec("output", self._once(value, trace.read(value), Output("scalar")))
+        self._keep.append(value)
+        if storage.kind == "argument":
+            position = next(p for s, p in self.storages if s is storage)
+            source = self.sources[position]
+            if source.kind == "union":
+                return Spec("union", position, view=self._view(value, storage.root), key=id(value))
+            return Spec("leaf", source.index, view=self._view(value, storage.root), key=id(value))
+        if storage.kind == "closure":
+            number = next(i for i, (_, t) in enumerate(self._closures()) if t.storage is storage)
+            view = None if self._closures()[number][1] is value else self._view(value, storage.root)
+            return Spec("closure", number, view=view, key=id(value))
+        index = self._once(storage, storage.node(trace.builder), Output("fresh", storage.root.strides))
+        view = None if value.shadow is storage.root else self._view(value, storage.root)
+        return Spec("output", index, view=view, key=id(value))
+
+    def _view(self, value: TracedArray, root: Any) -> View:
+        shadow = value.shadow
+        return View(
+            address(shadow) - address(root),
+            shadow.shape,
+            shadow.strides,
+            shadow.dtype,
+            shadow.flags.writeable,
+        )
+
+
+def trace_function(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    name: str | None = None,
+    static: frozenset[int] = frozenset(),
+) -> TracedFunction:
+    """Trace `function(*args, **kwargs)` once; `static` holds positions of leaves that stay what they are."""
+    leaves, _ = signature.flatten((args, kwargs))
+    groups = signature.overlaps([leaf for leaf in leaves])
+    names = closed_over_names(function)
+    tracer = FunctionTracer(function, leaves, groups, static, names)
+    return tracer.run(args, kwargs, name or getattr(function, "__name__", "function"))
+
+
+def closed_over_names(function: Callable[..., Any]) -> dict[int, str]:
+    """The user's names for arrays among a function's globals and closure cells."""
+    function = inspect.unwrap(function)
+    names: dict[int, str] = {}
+    for name, value in getattr(function, "__globals__", {}).items():
+        if type(value) is np.ndarray:
+            names[id(value)] = name
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
+            try:
+                if type(cell.cell_contents) is np.ndarray:
+                    names[id(cell.cell_contents)] = name
+            except ValueError:
+                continue
+    return names
+
+
+__all__ = [
+    "FunctionTracer",
+    "Output",
+    "Source",
+    "Spec",
+    "TapelessError",
+    "TracedFunction",
+    "View",
+    "trace_function",
+]

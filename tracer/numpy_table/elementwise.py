@@ -1,0 +1,279 @@
+"""Ufuncs: calls, `out=`, `where=`, `dtype=`, and the methods reduce, accumulate, outer, at.
+
+The dtypes, shape and layout of a result are NumPy's; operands become cast and broadcast nodes around the
+primitive of the ufunc's name. What is known while tracing is computed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...compiler.ir.node import Node
+from ...compiler.ir.opdef import OPS
+from ...compiler.ir.types import ArrayType, TupleType
+from ..promote import (
+    broadcast_shape,
+    operand_node,
+    operand_shadow,
+    resolve,
+    result_shadow,
+    to_shape,
+)
+from ..trace import PYTHON_NUMBERS, Trace
+from ..traced_array import TracedArray, TracedNumber
+from .registry import FUNCTIONS, concrete, implements, known, refuse, trace_of
+
+OP_OF: dict[np.ufunc, str] = {}
+
+
+def op_name(ufunc: np.ufunc) -> str:
+    """The primitive that a ufunc maps to; refuses one that has none."""
+    name = OP_OF.get(ufunc, ufunc.__name__)
+    if name not in OPS:
+        raise refuse(f"np.{ufunc.__name__}")
+    return name
+
+
+def array_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The whole ufunc protocol."""
+    handler = FUNCTIONS.get(ufunc if method == "__call__" else (ufunc, method))
+    if handler is not None:
+        return handler(*inputs, **kwargs)
+    if method == "__call__":
+        return call(ufunc, *inputs, **kwargs)
+    generic = FUNCTIONS.get(method)
+    if generic is not None:
+        return generic(ufunc, *inputs, **kwargs)
+    raise refuse(f"np.{ufunc.__name__}.{method}")
+
+
+def call(
+    ufunc: np.ufunc,
+    *inputs: Any,
+    out: Any = None,
+    where: Any = True,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    order: str = "K",
+    subok: bool = True,
+    signature: Any = None,
+    sig: Any = None,
+) -> Any:
+    """`ufunc(*inputs, …)` elementwise."""
+    trace = trace_of(*inputs, *(out if type(out) is tuple else (out,)), where)
+    inputs, out = inputs[: ufunc.nin], (inputs[ufunc.nin :] or None) if len(inputs) > ufunc.nin else out
+    outs, always_array = _outs(trace, ufunc, out)
+    operands = [trace.lift(v) for v in inputs]
+    if dtype is not None:
+        signature = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
+    signature = signature if signature is not None else sig
+    everything = [*operands, *(o for o in outs if o is not None)]
+    if where is True and all(map(known, everything)):
+        return _compute(trace, ufunc, operands, outs, always_array, casting=casting, signature=signature)
+    shadows = [operand_shadow(o) for o in operands]
+    out_shadows = [None if o is None else o.shadow for o in outs]
+    dtypes = _dtypes(ufunc, operands, out_shadows, signature, casting)
+    shape = _shape(ufunc, shadows, out_shadows)
+    trace.builder.loc = trace.loc()
+    nodes = [
+        to_shape(trace, operand_node(trace, o, t), shape) for o, t in zip(operands, dtypes, strict=False)
+    ]
+    made = apply(trace, op_name(ufunc), nodes, shape)
+    results = []
+    for node, target in zip(made, outs, strict=True):
+        if target is None:
+            if where is not True:
+                raise refuse(
+                    f"np.{ufunc.__name__} with where= and without out=",
+                    why="The elements where the mask is False would be uninitialised memory.",
+                    fixes=[("", "np.where(mask, np.… , other)")],
+                )
+            layout = _ordered(order, shadows, shape, node.dtype)
+            results.append(trace.fresh(node, layout, scalar=not shape and not always_array))
+        else:
+            store(trace, target, node, where)
+            results.append(target)
+    return results[0] if ufunc.nout == 1 else tuple(results)
+
+
+def apply(trace: Trace, name: str, nodes: Sequence[Node], shape: tuple[int, ...]) -> list[Node]:
+    """One primitive on nodes, its results broadcast to the shape (0-d operands alone give 0-d)."""
+    node = trace.builder.make(OPS[name], nodes, {"form": "ufunc"} if name == "power" else {})
+    parts = [node]
+    if isinstance(node.type, TupleType):
+        parts = [trace.builder.get(node, index=i) for i in range(len(node.type.items))]
+    return [trace.builder.broadcast_to(part, shape) for part in parts]
+
+
+def _outs(trace: Trace, ufunc: np.ufunc, out: Any) -> tuple[list[Any], bool]:
+    """The out arrays, lifted and checked; and whether `out=...` asked for arrays always."""
+    if out is None:
+        return [None] * ufunc.nout, False
+    if type(out) is not tuple:
+        out = (out,)
+    if len(out) == 1 and out[0] is Ellipsis:
+        return [None] * ufunc.nout, True
+    lifted: list[Any] = [None if o is None else trace.lift(o) for o in out]
+    for o in lifted:
+        if o is not None and type(o) is not TracedArray:
+            raise TypeError("return arrays must be of ArrayType")
+        if o is not None:
+            if not o.shadow.flags.writeable:
+                raise ValueError("output array is read-only")
+            trace.check_writeable(o)
+    return lifted + [None] * (ufunc.nout - len(lifted)), False
+
+
+def _dtypes(
+    ufunc: np.ufunc, operands: Sequence[Any], outs: Sequence[Any], signature: Any, casting: str
+) -> tuple[Any, ...]:
+    try:
+        return resolve(ufunc, operands, [None if o is None else o.dtype for o in outs], signature, casting)
+    except TypeError:
+        examples = [
+            o.example
+            if type(o) is TracedNumber
+            else o
+            if type(o) is not TracedArray
+            else np.zeros((), o.dtype)
+            for o in operands
+        ]
+        targets = tuple(None if o is None else np.empty((), o.dtype) for o in outs)
+        options: dict[str, Any] = {"out": targets} if any(t is not None for t in targets) else {}
+        if signature is not None:
+            options["signature"] = signature
+        with np.errstate(all="ignore"):
+            ufunc(*examples, casting=casting, **options)
+        raise
+
+
+def _shape(ufunc: np.ufunc, shadows: Sequence[Any], outs: Sequence[Any]) -> tuple[int, ...]:
+    given = [o for o in outs if o is not None]
+    try:
+        shape = broadcast_shape(shadows)
+        if not given or all(o.shape == shape for o in given):
+            return shape
+        raise ValueError
+    except ValueError:
+        shape = np.broadcast_shapes(*(s.shape for s in (*shadows, *given))) if given else ()
+        if given and all(o.shape == shape for o in given):
+            return shape
+        dummies = [np.broadcast_to(np.zeros((), s.dtype), s.shape) for s in shadows]
+        targets = tuple(None if o is None else np.empty(o.shape, o.dtype) for o in outs)
+        with np.errstate(all="ignore"):
+            ufunc(*dummies, **({"out": targets} if given else {}), casting="unsafe")
+        raise
+
+
+def _ordered(order: str, shadows: Sequence[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    if order in ("C", "F"):
+        return np.empty(shape, dtype, order=order)  # type: ignore[call-overload]
+    return result_shadow(shadows, shape, dtype)
+
+
+def _compute(
+    trace: Trace,
+    ufunc: np.ufunc,
+    operands: Sequence[Any],
+    outs: Sequence[Any],
+    always_array: bool,
+    **options: Any,
+) -> Any:
+    """A ufunc whose operands are all known: done now, by NumPy."""
+    options = {k: v for k, v in options.items() if v is not None}
+    if any(o is not None for o in outs):
+        options["out"] = tuple(None if o is None else o.shadow for o in outs)
+    elif always_array:
+        options["out"] = ...
+    results = ufunc(*(concrete(o) for o in operands), **options)
+    results = (results,) if ufunc.nout == 1 else results
+    made = []
+    for value, target in zip(results, outs, strict=True):
+        if target is not None:
+            target.storage.touched()
+        made.append(trace.constant(value) if target is None else target)
+    return made[0] if ufunc.nout == 1 else tuple(made)
+
+
+def store(trace: Trace, target: TracedArray, node: Node, where: Any = True) -> None:
+    """Write a value into a window: cast to its dtype, broadcast to its shape, under a mask."""
+    b = trace.builder
+    node = b.broadcast_to(b.cast(node, target.dtype), target.shape)
+    if where is not True:
+        mask = trace.array(where)
+        condition = b.broadcast_to(b.cast(trace.operand(mask), np.dtype(bool)), target.shape)
+        node = b.where(condition, node, trace.read(target))
+    trace.write(target, node)
+
+
+# ---- powers
+
+
+def operator_power(base: Any, exponent: Any, out: Any = None) -> Any:
+    """`base ** exponent`: NumPy's operator picks its path by the exponent's value, so it stays a number."""
+    trace = trace_of(base, exponent)
+    x, y = trace.lift(base), trace.lift(exponent)
+    if known(x) and known(y) and (out is None or known(out)):
+        value = concrete(x) ** concrete(y)
+        if out is None:
+            return trace.constant(value)
+        out.shadow[...] = value
+        out.storage.touched()
+        return out
+    if type(x) is not TracedArray or (type(y) is TracedArray and y.shape):
+        return call(np.power, x, y, out=out)
+    shape = x.shape
+    dtypes = _dtypes(np.power, [x, y], [None if out is None else out.shadow], None, "same_kind")
+    trace.builder.loc = trace.loc()
+    form = "scalar" if x.scalar else "array"
+    if type(y) is TracedArray:
+        operands = [operand_node(trace, x, dtypes[0]), operand_node(trace, y, dtypes[1])]
+    else:
+        exponent_node = y.node if type(y) is TracedNumber else trace.builder.constant(y)
+        operands = [trace.operand(x), exponent_node]
+    node = trace.builder.power(*operands, form=form)
+    if out is not None:
+        trace.check_writeable(out)
+        store(trace, out, node)
+        return out
+    return trace.fresh(node, result_shadow([x.shadow], shape, node.dtype), scalar=not shape)
+
+
+# ---- where
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """np.where with three arguments; with one its result has a data-dependent size."""
+    trace = trace_of(condition, x, y)
+    if x is None and y is None:
+        from .indexing import nonzero
+
+        return nonzero(condition)
+    c, x, y = trace.array(condition), trace.lift(x), trace.lift(y)
+    if known(c) and known(x) and known(y):
+        return trace.constant(np.where(concrete(c), concrete(x), concrete(y)))
+    operands = [x, y]
+    given = [
+        o if type(o) in PYTHON_NUMBERS else o.example if type(o) is TracedNumber else o.shadow
+        for o in operands
+    ]
+    dtype = np.result_type(*(g if isinstance(g, np.ndarray) is False else g.dtype for g in given))
+    shadows = [c.shadow, *(operand_shadow(o) for o in operands)]
+    shape = broadcast_shape(shadows)
+    trace.builder.loc = trace.loc()
+    mask = trace.operand(c)
+    if mask.dtype != np.dtype(bool):
+        mask = trace.builder.not_equal(mask, trace.builder.scalar(0, mask))
+    nodes = [to_shape(trace, n, shape) for n in (mask, *(operand_node(trace, o, dtype) for o in operands))]
+    node = trace.builder.broadcast_to(trace.builder.where(*nodes), shape)
+    return trace.fresh(node, result_shadow(shadows, shape, dtype))
+
+
+def type_of(node: Node) -> ArrayType:
+    """The array type of a node that is known to be an array."""
+    assert isinstance(node.type, ArrayType)
+    return node.type

@@ -1,0 +1,284 @@
+"""Views and copies: NumPy does the call on shadows, and where the result lies in their memory it is a view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...compiler.ops.view import path_step
+from ..storage import Array, Window
+from ..trace import Trace
+from ..traced_array import TracedArray, add_methods
+from .registry import implements, refuse, trace_of
+
+
+def rewrap(trace: Trace, parent: TracedArray, shadow: Any) -> Any:
+    """The traced value of what a call on the parent's shadow gave: itself, a view, or a read scalar."""
+    if shadow is parent.shadow:
+        return parent
+    if isinstance(shadow, np.generic):
+        raise AssertionError("scalars are read by indexing")
+    window = parent.window.affine(shadow)
+    if window is None and shadow.shape != parent.shape and shadow.dtype == parent.dtype:
+        return _reshaped(trace, parent, shadow, "C")
+    if window is None:
+        raise refuse("this view")
+    return trace.window(parent.storage, shadow, window, scalar=False)
+
+
+def shares(parent: TracedArray, shadow: Array) -> bool:
+    """Whether an array lies in the memory of a window's storage."""
+    memory = parent.storage.memory
+    return shadow is memory or shadow.base is memory
+
+
+def through_shadow(function: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
+    """A NumPy function that only looks at its first argument another way (nested results too)."""
+    trace = trace_of(array)
+    parent = trace.array(array)
+
+    def wrap(result: Any) -> Any:
+        if type(result) in (list, tuple):
+            return type(result)(wrap(r) for r in result)
+        if shares(parent, result):
+            return rewrap(trace, parent, result)
+        raise refuse(f"np.{function.__name__} that copies")
+
+    return wrap(function(parent.shadow, *args, **kwargs))
+
+
+def _register_views() -> None:
+    for function in (
+        np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims, np.flip, np.fliplr,
+        np.flipud, np.rot90, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.diagonal,
+        np.broadcast_to, np.matrix_transpose, np.linalg.diagonal, np.linalg.matrix_transpose, np.unstack,
+        np.lib.stride_tricks.sliding_window_view,
+    ):  # fmt: skip
+
+        def handler(array: Any, *args: Any, _function: Any = function, **kwargs: Any) -> Any:
+            return through_shadow(_function, array, *args, **kwargs)
+
+        implements(function)(handler)
+
+
+_register_views()
+
+
+def _order_axes(shadow: Array, order: str) -> tuple[int, ...] | None:
+    """The axis order in which `order` reads an array; None for C order."""
+    if order == "K":
+        axes = sorted(range(shadow.ndim), key=lambda a: -abs(shadow.strides[a]))
+        return None if axes == sorted(axes) else tuple(axes)
+    if order == "F" or (order == "A" and shadow.flags.f_contiguous and not shadow.flags.c_contiguous):
+        return tuple(reversed(range(shadow.ndim)))
+    return None
+
+
+def _reshape_path(shadow: Array, shape: tuple[int, ...], order: str) -> list[Any]:
+    """View steps of a reshape in the given order."""
+    steps: list[Any] = []
+    axes = _order_axes(shadow, order)
+    if axes is None:
+        return [path_step("reshape", shape=shape)] if shape != shadow.shape else []
+    backwards = tuple(reversed(range(len(shape))))
+    if axes != tuple(range(len(axes))):
+        steps.append(path_step("transpose", axes=axes))
+    if order == "K":
+        steps.append(path_step("reshape", shape=shape))
+        return steps
+    steps.append(path_step("reshape", shape=tuple(reversed(shape))))
+    if backwards != tuple(range(len(shape))):
+        steps.append(path_step("transpose", axes=backwards))
+    return steps
+
+
+def _reshaped(trace: Trace, parent: TracedArray, shadow: Array, order: str) -> TracedArray:
+    steps = _reshape_path(parent.shadow, shadow.shape, order)
+    if shares(parent, shadow):
+        if shadow is parent.shadow:
+            return parent
+        return trace.window(parent.storage, shadow, parent.window.then_anchor(shadow, *steps))
+    if parent.constant:
+        return trace.constant(shadow)
+    from ...compiler.ops.view import apply_path
+
+    trace_node = trace.read(parent)
+    return trace.fresh(apply_path(trace.builder, trace_node, tuple(steps)), shadow)
+
+
+@implements(np.reshape)
+def reshape(
+    array: Any, shape: Any = None, order: str = "C", *, copy: Any = None, newshape: Any = None
+) -> Any:
+    """np.reshape: a view exactly where NumPy's is one."""
+    trace = trace_of(array)
+    parent = trace.array(array)
+    if shape is None:
+        shape = newshape
+    options: dict[str, Any] = {} if copy is None else {"copy": copy}
+    return _reshaped(trace, parent, parent.shadow.reshape(_plain_shape(shape), order=order, **options), order)  # type: ignore[call-overload]
+
+
+def _plain_shape(shape: Any) -> Any:
+    if type(shape) is TracedArray:
+        return np.asarray(shape)
+    if type(shape) in (tuple, list):
+        return tuple(n.__index__() if type(n) is not int else n for n in shape)
+    return shape.__index__()
+
+
+@implements(np.ravel)
+def ravel(array: Any, order: str = "C") -> Any:
+    """np.ravel: a view where the memory allows it."""
+    trace = trace_of(array)
+    parent = trace.array(array)
+    return _reshaped(trace, parent, parent.shadow.ravel(order), order)  # type: ignore[arg-type]
+
+
+def flatten(array: Any, order: str = "C") -> Any:
+    """`x.flatten()`: always a copy."""
+    trace = trace_of(array)
+    parent = trace.array(array)
+    return _reshaped(trace, parent, np.empty(parent.size, parent.dtype), order)
+
+
+def set_shape(array: TracedArray, shape: Any) -> None:
+    """`x.shape = …` changes this window only."""
+    trace = trace_of(array)
+    shadow = array.shadow.view()
+    shadow.shape = shape
+    array.window = array.window.then_anchor(shadow, *_reshape_path(array.shadow, shadow.shape, "C"))
+    array.shadow = shadow
+    array.cache = None
+    trace.check(array)
+
+
+def method_reshape(array: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+    """`x.reshape(2, 3)` and `x.reshape((2, 3))`."""
+    return reshape(array, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
+
+
+def method_transpose(array: Any, *axes: Any) -> Any:
+    """`x.transpose()`, `x.transpose(1, 0)`, `x.transpose((1, 0))`."""
+    if len(axes) == 1 and (axes[0] is None or type(axes[0]) in (tuple, list)):
+        return np.transpose(array, axes[0])
+    return np.transpose(array, axes or None)
+
+
+@implements(np.real)
+def real(array: Any) -> Any:
+    """The real part: a view of a complex array, the array itself if it is real."""
+    return _part(array, "real")
+
+
+@implements(np.imag)
+def imag(array: Any) -> Any:
+    """The imaginary part: a view of a complex array, read-only zeros if it is real."""
+    return _part(array, "imag")
+
+
+def _part(array: Any, name: str) -> Any:
+    trace = trace_of(array)
+    parent = trace.array(array)
+    shadow = getattr(parent.shadow, name)
+    if parent.scalar:
+        if parent.constant:
+            return trace.constant(getattr(parent.known(), name))
+        if parent.dtype.kind != "c":
+            return parent if name == "real" else trace.constant(parent.dtype.type(0))
+        return trace.result(getattr(trace.builder, name)(trace.operand(parent)))
+    if shadow is parent.shadow:
+        return parent
+    if not shares(parent, shadow):
+        return trace.constant(np.zeros_like(parent.shadow))
+    return trace.window(parent.storage, shadow, parent.window.then_anchor(shadow, path_step(name)))
+
+
+def copy(array: Any, order: str = "K") -> Any:
+    """A copy in memory of its own, laid out in the given order."""
+    trace = trace_of(array)
+    parent = trace.array(array)
+    if parent.constant:
+        return trace.constant(np.array(parent.shadow, order=order))  # type: ignore[call-overload]
+    node = trace.read(parent)
+    layout = np.empty_like(parent.shadow, order=order, subok=False)  # type: ignore[call-overload]
+    if layout.strides != np.empty(layout.shape, layout.dtype).strides or not parent.shadow.flags.c_contiguous:
+        trace.builder.loc = trace.loc()
+        node = trace.builder.copy(node, order=order)
+    return trace.fresh(node, layout)
+
+
+@implements(np.copy)
+def np_copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    """np.copy: always an array."""
+    return copy(a, order)
+
+
+def astype(
+    array: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
+    """`x.astype(dtype)`: the array itself only with copy=False and nothing to do."""
+    trace = trace_of(array)
+    parent = trace.array(array)
+    if parent.scalar:
+        parent.known().astype(dtype, casting=casting)
+    shadow = np.empty((), parent.dtype).astype(dtype, casting=casting, copy=True)  # type: ignore[call-overload]
+    same = shadow.dtype == parent.dtype
+    if not copy and same:
+        return parent
+    if parent.constant:
+        return trace.constant(parent.known().astype(dtype, order))
+    if same:
+        return parent if parent.scalar else _copy(trace, parent, order)
+    from ..trace import supported
+
+    if not supported(shadow.dtype):
+        raise refuse(f"astype({np.dtype(dtype)})")
+    trace.builder.loc = trace.loc()
+    node = trace.builder.cast(trace.read(parent), shadow.dtype)
+    layout = np.empty_like(parent.shadow, dtype=shadow.dtype, order=order, subok=False)  # type: ignore[call-overload]
+    return trace.fresh(node, layout, scalar=parent.scalar)
+
+
+def _copy(trace: Trace, parent: TracedArray, order: str) -> Any:
+    return copy(parent, order)
+
+
+@implements(np.astype)
+def np_astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """np.astype."""
+    return astype(x, dtype, copy=copy)
+
+
+def view(array: Any, dtype: Any = None, type: Any = None) -> Any:
+    """`x.view(dtype)`: the same bytes as another dtype."""
+    trace = trace_of(array)
+    parent = trace.array(array)
+    if type is not None:
+        raise refuse("view(type=…)")
+    shadow = parent.shadow.view() if dtype is None else parent.shadow.view(dtype)
+    if shadow.dtype == parent.dtype:
+        return trace.window(
+            parent.storage,
+            shadow,
+            Window(parent.window.anchor, parent.window.anchor_path, parent.window.path),
+        )
+    return trace.window(
+        parent.storage, shadow, parent.window.then_anchor(shadow, path_step("bitcast", dtype=shadow.dtype))
+    )
+
+
+add_methods(
+    {
+        "reshape": method_reshape,
+        "transpose": method_transpose,
+        "ravel": ravel,
+        "flatten": flatten,
+        "swapaxes": np.swapaxes,
+        "squeeze": np.squeeze,
+        "diagonal": np.diagonal,
+        "astype": astype,
+        "view": view,
+    }
+)

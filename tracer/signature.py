@@ -1,0 +1,160 @@
+"""What makes one call like another: the tree, shapes, strides, dtypes, overlaps and static values.
+
+Flattening is optree's (dictionaries in insertion order); a leaf is an array, a number, a generator, or
+static: everything else, which is compared by value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import optree
+
+from ..compiler.ir.types import supported
+from .errors import ArgumentError, make_error
+from .tree import slots
+
+NAMESPACE = "tapeless"
+_insertion_order = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
+_insertion_order.__enter__()
+
+NUMBERS = (int, float, complex)
+_registered: set[type] = set()
+_plain_leaves: set[type] = {np.ndarray, int, float, complex, bool, str}
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """Leaves and tree definition; dataclasses and subclasses of dict, list and tuple are taken apart too."""
+    leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
+    unknown = {kind for kind in map(type, leaves) if kind not in _plain_leaves and _is_container_class(kind)}
+    if not unknown:
+        return leaves, spec
+    for kind in unknown:
+        _register(kind)
+    return flatten(tree)
+
+
+def _is_container_class(kind: type) -> bool:
+    if kind not in _registered and (dataclasses.is_dataclass(kind) or issubclass(kind, (dict, list, tuple))):
+        return True
+    _plain_leaves.add(kind)
+    return False
+
+
+def _register(kind: type) -> None:
+    """Let optree take apart a class of containers; signatures never put one together again."""
+    _registered.add(kind)
+
+    def take_apart(value: Any) -> tuple[Any, Any, Any]:
+        keys, children = zip(*slots(value), strict=True) if slots(value) else ((), ())
+        return children, keys, keys
+
+    def build(keys: Any, children: Any) -> Any:
+        raise AssertionError("trees are put together by tracer/tree.py")
+
+    optree.register_pytree_node(kind, take_apart, build, namespace=NAMESPACE)
+
+
+def leaf_key(leaf: Any, static: bool = False) -> Any:
+    """What of a leaf belongs to the signature."""
+    kind = type(leaf)
+    if kind is np.ndarray and not static:
+        return leaf.shape, leaf.strides, leaf.dtype, leaf.flags.writeable
+    if static:
+        return kind, leaf
+    if kind is float or kind is int or kind is complex:
+        return kind
+    if isinstance(leaf, np.generic):
+        return kind
+    if kind is np.random.Generator:
+        return kind, type(leaf.bit_generator), id(leaf.bit_generator)
+    return kind, leaf
+
+
+def is_traced_leaf(leaf: Any) -> bool:
+    """Whether a leaf becomes a param when it is not static."""
+    kind = type(leaf)
+    return kind is np.ndarray or kind in NUMBERS or isinstance(leaf, (np.generic, np.random.Generator))
+
+
+def check_leaf(leaf: Any, name: str) -> None:
+    """Raise for leaves that can be neither traced nor static, naming the argument."""
+    if isinstance(leaf, np.ndarray) and type(leaf) is not np.ndarray:
+        raise make_error(
+            ArgumentError,
+            f"argument {name} is a {type(leaf).__name__}; only plain ndarrays are traced",
+            None,
+            fixes=[("", f"pass np.asarray({name})")],
+        )
+    if isinstance(leaf, (np.ndarray, np.generic)) and not supported(leaf.dtype):
+        raise make_error(
+            ArgumentError,
+            f"argument {name} has dtype {leaf.dtype}, which cannot be traced",
+            None,
+            fixes=[
+                ("convert it", f"{name}.astype(float)"),
+                ("or keep it out", f"@compile(static=({name!r},))"),
+            ],
+        )
+    try:
+        hash(leaf) if not isinstance(leaf, np.ndarray) else None
+    except TypeError:
+        raise make_error(
+            ArgumentError,
+            f"argument {name} of type {type(leaf).__name__} is no array, number or container, and not hashable",
+            None,
+            why="Such an argument is static: it is compared at each call, so it has to be hashable.",
+        ) from None
+
+
+def overlaps(leaves: Sequence[Any]) -> tuple[Any, ...]:
+    """How array leaves share memory: groups of (leaf, byte offset) whose byte ranges meet, and repeats.
+
+    Empty when every array owns its memory and none is passed twice, which is proved without bounds.
+    """
+    arrays = [(i, leaf) for i, leaf in enumerate(leaves) if type(leaf) is np.ndarray]
+    if len(arrays) < 2:
+        return ()
+    if len({id(a) for _, a in arrays}) == len(arrays) and all(
+        a.base is None and a.flags.owndata for _, a in arrays
+    ):
+        return ()
+    return _groups(arrays)
+
+
+def bounds(array: Any) -> tuple[int, int]:
+    """The first byte and the one past the last."""
+    from numpy.lib.array_utils import byte_bounds
+
+    low, high = byte_bounds(array)
+    return int(low), int(high)
+
+
+def _groups(arrays: Sequence[tuple[int, Any]]) -> tuple[Any, ...]:
+    ranges = sorted((*bounds(a), i, a) for i, a in arrays if a.size)
+    groups: list[tuple[int, ...]] = []
+    found: list[list[tuple[int, int]]] = []
+    end = -1
+    for low, high, i, _ in sorted(ranges, key=lambda r: r[:3]):
+        if low < end and found:
+            found[-1].append((i, low))
+        else:
+            found.append([(i, low)])
+        end = max(end, high)
+    for members in found:
+        if len(members) > 1:
+            start = members[0][1]
+            first: dict[int, int] = {}
+            objects = dict(arrays)
+            flat: list[int] = []
+            for i, low in sorted(members):
+                twin = first.setdefault(id(objects[i]), i)
+                flat += [i, twin, low - start]
+            groups.append(tuple(flat))
+    seen: dict[int, int] = {}
+    repeats = [(i, seen.setdefault(id(a), i)) for i, a in arrays if not a.size]
+    groups += [(i, j, 0) for i, j in repeats if i != j]
+    return tuple(groups)

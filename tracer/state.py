@@ -1,0 +1,70 @@
+"""Which trace is active in this thread, and where in the user's code it stands."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from types import CodeType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..compiler.ir.node import Loc
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+
+class _Active(threading.local):
+    trace: Trace | None = None
+
+
+_active = _Active()
+
+
+def current() -> Trace | None:
+    """The trace that is active in this thread."""
+    return _active.trace
+
+
+def activate(trace: Trace | None) -> Trace | None:
+    """Make a trace the active one of this thread; gives the one before it."""
+    before = _active.trace
+    _active.trace = trace
+    return before
+
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_INTERNAL = (
+    *(
+        os.path.join(_ROOT, part)
+        for part in ("tracer" + os.sep, "compiler" + os.sep, "runtime" + os.sep, "api.py")
+    ),
+    os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
+    "<__array_function__",
+)
+_internal_code: dict[CodeType, bool] = {}
+_locs: dict[tuple[CodeType, int], Loc] = {}
+
+
+def is_internal(code: CodeType) -> bool:
+    """Whether a code object belongs to Tapeless' own stages or to NumPy."""
+    known = _internal_code.get(code)
+    if known is None:
+        known = _internal_code[code] = code.co_filename.startswith(_INTERNAL)
+    return known
+
+
+def user_loc() -> Loc:
+    """The innermost line of user code on this thread's stack."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and is_internal(frame.f_code):
+        frame = frame.f_back
+    key = (frame.f_code, frame.f_lineno)
+    loc = _locs.get(key)
+    if loc is None:
+        if len(_locs) > 100_000:
+            _locs.clear()
+        loc = _locs[key] = Loc(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    return loc

@@ -1,0 +1,115 @@
+"""Traced copies of argument containers, and what a function did to them.
+
+The traced function gets copies of the containers, made once per object, so that sharing is kept. After
+the trace each copy is compared with what it was: slots that hold the same traced value are unchanged.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+
+def is_container(value: Any) -> bool:
+    """Whether a value is a dict, list, tuple or dataclass instance."""
+    kind = type(value)
+    return issubclass(kind, (dict, list, tuple)) or (dataclasses.is_dataclass(value) and kind is not type)
+
+
+def slots(value: Any) -> list[tuple[Any, Any]]:
+    """The (key, value) pairs of a container in order."""
+    kind = type(value)
+    if issubclass(kind, dict):
+        return list(value.items())
+    if issubclass(kind, (list, tuple)):
+        return list(enumerate(value))
+    return [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value)]
+
+
+def refill(like: Any, items: list[tuple[Any, Any]]) -> Any:
+    """A container of the kind of `like` with these slots."""
+    kind = type(like)
+    if issubclass(kind, dict):
+        made = copy.copy(like)
+        made.clear()
+        made.update(items)
+        return made
+    if issubclass(kind, list):
+        return kind(v for _, v in items)
+    if issubclass(kind, tuple):
+        values = [v for _, v in items]
+        return kind(*values) if hasattr(kind, "_fields") else kind(values)
+    made = copy.copy(like)
+    for name, value in items:
+        object.__setattr__(made, name, value)
+    return made
+
+
+def set_contents(target: Any, items: list[tuple[Any, Any]]) -> None:
+    """Give a mutable container exactly these slots, in place."""
+    if issubclass(type(target), dict):
+        target.clear()
+        target.update(items)
+    elif issubclass(type(target), list):
+        target[:] = [v for _, v in items]
+    else:
+        for name, value in items:
+            object.__setattr__(target, name, value)
+
+
+class ContainerCopies:
+    """Copies of containers by identity; remembers how each looked when it was made.
+
+    Leaves are numbered as `signature.flatten` lists them: a shared container counts each time it is met.
+    """
+
+    def __init__(self, leaf: Callable[[Any, int, str], Any]) -> None:
+        self._leaf = leaf
+        self.position = 0
+        self.made: dict[int, tuple[Any, int]] = {}
+        self.originals: list[tuple[Any, Any, list[tuple[Any, Any]]]] = []
+
+    def copy(self, value: Any, name: str) -> Any:
+        """The traced copy of an argument; leaves go through `leaf(value, number, name)`."""
+        if not is_container(value):
+            if value is None:
+                return None
+            self.position += 1
+            return self._leaf(value, self.position - 1, name)
+        known = self.made.get(id(value))
+        if known is not None:
+            self.position += known[1]
+            return known[0]
+        first = self.position
+        if issubclass(type(value), tuple):
+            items = [(k, self.copy(v, _child(name, k, value))) for k, v in slots(value)]
+            made = refill(value, items)
+        else:
+            made = copy.copy(value)
+            items = [(k, self.copy(v, _child(name, k, value))) for k, v in slots(value)]
+            set_contents(made, items)
+        self.made[id(value)] = made, self.position - first
+        self.originals.append((value, made, items))
+        return made
+
+    def changed(self) -> list[tuple[Any, Any]]:
+        """(original, copy) of each mutable container whose slots are not what they were."""
+        found = []
+        for original, made, items in self.originals:
+            if issubclass(type(made), tuple):
+                continue
+            now = slots(made)
+            same = len(now) == len(items) and all(
+                a[1] is b[1] and (a[0] is b[0] or a[0] == b[0]) for a, b in zip(now, items, strict=True)
+            )
+            if not same:
+                found.append((original, made))
+        return found
+
+
+def _child(name: str, key: Any, parent: Any) -> str:
+    if issubclass(type(parent), tuple) and hasattr(type(parent), "_fields"):
+        key = type(parent)._fields[key]
+    return f"{name}.{key}"
