@@ -14,41 +14,57 @@ import numpy as np
 from .literal import Literal
 from .node import NOWHERE, Loc, Node
 from .opdef import OPS, Attrs, Kind, OpDef
-from .types import ArrayType, ScalarType, Type
+from .types import ArrayType, ScalarType, Type, holds_generator
 
 
 class Builder:
     """Makes nodes. `builder.multiply(x, y)` applies the primitive `multiply`; attrs go as keywords.
 
-    `loc` is given to every node made until it is set again.
+    `loc` is given to every node made until it is set again. With `intern=False` every call makes a node
+    of its own. Nodes under different `errstate` settings are never one, nor are draws of random numbers, and
+    a node that the user wrote is never one that differentiation made (`passes/cse.py` may merge these).
     """
 
-    def __init__(self, loc: Loc = NOWHERE) -> None:
+    def __init__(self, loc: Loc = NOWHERE, *, intern: bool = True) -> None:
         self.loc = loc
+        self._intern = intern
         self._interned: dict[Any, Node] = {}
+
+    def _known(self, key: Any, loc: Loc) -> Node | None:
+        """The node of this key that may stand for one written at `loc`."""
+        if not self._intern:
+            return None
+        known = self._interned.get(key)
+        if known is None or (known.loc.backward and not loc.backward):
+            return None
+        return known
+
+    def _remember(self, key: Any, node: Node) -> Node:
+        if not holds_generator(node.type):
+            self._interned[key] = node
+        return node
 
     def make(self, op: OpDef, inputs: Sequence[Node], attrs: Attrs) -> Node:
         """Apply `op`; raises TypeRuleError if the inputs' types or the attrs break a constraint."""
         inputs = tuple(inputs)
-        key = (op, inputs, tuple(sorted(attrs.items())) if attrs else ())
-        node = self._interned.get(key)
+        key = (op, inputs, tuple(sorted(attrs.items())) if attrs else (), self.loc.errstate)
+        node = self._known(key, self.loc)
         if node is None:
             result = op.type_rule([operand.type for operand in inputs], attrs)
-            node = self._interned[key] = Node(op, inputs, attrs, result, self.loc)
+            node = self._remember(key, Node(op, inputs, attrs, result, self.loc))
         return node
 
     def again(self, node: Node, inputs: tuple[Node, ...]) -> Node:
         """The node's op and attrs on other inputs; the very node if they are its own."""
-        key = (node.op, inputs, tuple(sorted(node.attrs.items())) if node.attrs else ())
-        known = self._interned.get(key)
+        attrs = tuple(sorted(node.attrs.items())) if node.attrs else ()
+        key = (node.op, inputs, attrs, node.loc.errstate)
+        known = self._known(key, node.loc)
         if known is not None:
             return known
         if all(map(lambda a, b: a is b, inputs, node.inputs)):
-            self._interned[key] = node
-            return node
+            return self._remember(key, node)
         result = node.op.type_rule([operand.type for operand in inputs], node.attrs)
-        made = self._interned[key] = Node(node.op, inputs, node.attrs, result, node.loc)
-        return made
+        return self._remember(key, Node(node.op, inputs, node.attrs, result, node.loc))
 
     def __getattr__(self, name: str) -> Callable[..., Node]:
         op = OPS.get(name)

@@ -124,16 +124,25 @@ Type = ArrayType | ScalarType | TupleType | GeneratorType
 GENERATOR = GeneratorType()
 
 
+def holds_generator(type_: Type) -> bool:
+    """Whether values of this type hold a random generator: nodes of such a type are effects, never merged."""
+    if isinstance(type_, TupleType):
+        return any(isinstance(item, GeneratorType) for item in type_.items)
+    return isinstance(type_, GeneratorType)
+
+
 @lru_cache(maxsize=65536)
 def array_type(shape: tuple[int, ...], dtype: DType) -> ArrayType:
     """The ArrayType of this shape and dtype; equal ones are usually the same object."""
     return ArrayType(shape, dtype)
 
 
-@lru_cache(maxsize=16)
+_SCALAR_TYPES: dict[type, ScalarType] = {kind: ScalarType(kind) for kind in (bool, int, float, complex)}
+
+
 def scalar_type(kind: type) -> ScalarType:
     """The ScalarType of this Python number class."""
-    return ScalarType(kind)
+    return _SCALAR_TYPES[kind]
 
 
 def array_of(type_: Type) -> ArrayType | ScalarType:

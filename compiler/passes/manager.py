@@ -1,0 +1,102 @@
+"""Runs passes in order: switches, verification after each, dumps of each stage.
+
+`TAPELESS_CHECK=1` verifies the graph after every pass and names the guilty one; `TAPELESS_DUMP=dir` writes
+every stage as text and as DOT. What the passes are, and their order, stands in `compiler/pipeline.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..ir.node import Graph
+from ..ir.text import graph_text, names
+from ..ir.verify import verify
+
+
+@dataclass(frozen=True)
+class Options:
+    """What passes may do.
+
+    `fast_math` allows other rounding in the forward part too; `disabled` names passes and rules that are off.
+    """
+
+    fast_math: bool = False
+    disabled: frozenset[str] = frozenset()
+
+
+DEFAULT = Options()
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass: a pure function, valid graph in, valid graph out."""
+
+    name: str
+    run: Callable[[Graph, Options], Graph]
+
+
+_DUMPED = itertools.count(1)
+
+
+def run_passes(graph: Graph, passes: Sequence[Pass], options: Options) -> Graph:
+    """The graph after all passes that are not switched off.
+
+    Raises:
+        VerifyError: under `TAPELESS_CHECK=1`, where a pass made an invalid graph.
+    """
+    checked = os.environ.get("TAPELESS_CHECK", "") not in ("", "0")
+    dump = _dumper(graph.name, os.environ.get("TAPELESS_DUMP", ""))
+    if checked:
+        verify(graph, "tracing")
+    dump("traced", graph)
+    for each in passes:
+        if each.name in options.disabled:
+            continue
+        graph = each.run(graph, options)
+        if checked:
+            verify(graph, each.name)
+        dump(each.name, graph)
+    return graph
+
+
+def _dumper(name: str, directory: str) -> Callable[[str, Graph], None]:
+    """Writes stage after stage into a folder of its own below the directory; does nothing without one."""
+    if not directory:
+        return lambda stage, graph: None
+    folder = Path(directory) / f"{next(_DUMPED):03d}-{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    stages = itertools.count()
+
+    def dump(stage: str, graph: Graph) -> None:
+        stem = f"{next(stages):02d}-{stage}"
+        (folder / f"{stem}.txt").write_text(graph_text(graph, locs=True) + "\n", encoding="utf-8")
+        (folder / f"{stem}.dot").write_text(dot_text(graph), encoding="utf-8")
+
+    return dump
+
+
+def dot_text(graph: Graph) -> str:
+    """The graph in the DOT language, plainly: `draw.py` makes pictures for people."""
+    table = names(graph)
+    place = {node: number for number, node in enumerate(graph.nodes)}
+    lines = [f"digraph {_dot_string(graph.name)} {{"]
+    for node, number in place.items():
+        label = f"{table[node]} {node.op.name} {node.type}"
+        shape = "box" if node.op.name in ("param", "constant") else "ellipse"
+        lines.append(f"  n{number} [label={_dot_string(label)}, shape={shape}];")
+    for node, number in place.items():
+        lines += [f"  n{place[operand]} -> n{number};" for operand in node.inputs]
+    for position, output in enumerate(graph.outputs):
+        lines.append(f"  out{position} [label={_dot_string(f'result {position}')}, shape=box];")
+        lines.append(f"  n{place[output]} -> out{position};")
+    return "\n".join([*lines, "}", ""])
+
+
+def _dot_string(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
