@@ -126,6 +126,8 @@ def broadcast_type(types: Sequence[Type], attrs: Attrs) -> Type:
     axes, shape = attrs["axes"], attrs["shape"]
     if len(axes) != type_.ndim or any(shape[axis] != n for axis, n in zip(axes, type_.shape, strict=False)):
         OPS["broadcast"].fail("C2", f"the axes of {type_} do not match axes {axes} of shape {shape}")
+    if any(one >= two for one, two in zip(axes, axes[1:], strict=False)):
+        OPS["broadcast"].fail("C3", f"axes {axes} do not increase")
     return array_type(shape, type_.dtype)
 
 
@@ -139,11 +141,7 @@ def broadcast_value(x: Any, axes: tuple[int, ...], shape: tuple[int, ...]) -> An
 def broadcast_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
     kept = node.attrs["axes"]
     axes = tuple(axis for axis in range(len(node.shape)) if axis not in kept)
-    total = b.sum(ct, axes=axes, dtype=ct.dtype) if axes else ct
-    if list(kept) != sorted(kept):
-        order = sorted(kept)
-        total = b.transpose(total, axes=tuple(order.index(axis) for axis in kept))
-    return (total,)
+    return (b.sum(ct, axes=axes, dtype=ct.dtype) if axes else ct,)
 
 
 register(
@@ -154,11 +152,12 @@ register(
         broadcast_type,
         broadcast_value,
         broadcast_vjp,
-        (C_ARRAY, "C2: axis i of x has the length of axis axes[i] of shape"),
+        (C_ARRAY, "C2: axis i of x has the length of axis axes[i] of shape", "C3: axes increase"),
         (
             Sample("rows", normal(3), {"axes": (1,), "shape": (2, 3)}),
             Sample("scalar", normal(), {"axes": (), "shape": (2, 3)}),
             Sample("lengths_differ", normal(3), {"axes": (0,), "shape": (2, 3)}, breaks="C2"),
+            Sample("turned", normal(2, 3), {"axes": (1, 0), "shape": (3, 2)}, breaks="C3"),
         ),
         flow=Flow.MOVES,
     )
