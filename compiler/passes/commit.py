@@ -1,0 +1,131 @@
+"""Which commits can be computed straight into the caller's memory.
+
+`w -= rate * g` should subtract in place, as NumPy does. That is allowed where nothing after the write can
+raise or read the old value, so a call that raises leaves its arguments untouched: such nodes run behind every
+node that can raise and behind all other readers of the param. Every other commit is a copy at the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..ir.node import Graph, Node
+from ..ir.opdef import Kind
+from ..ops.view import Path
+from ..plan import Target
+from .layout import Strides, path_view, same_layout
+from .memory import Memory, may_raise
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """`param_of[n]` is the param whose memory node n writes; `readers[n]` run before n."""
+
+    param_of: dict[Node, Node] = field(default_factory=dict)
+    readers: dict[Node, list[Node]] = field(default_factory=dict)
+
+
+def direct_commits(graph: Graph, targets: Sequence[Target], memory: Memory) -> Commits:
+    """The nodes that may write into params, with what must run before them."""
+    commits = Commits()
+    wanted = [(node, target.param) for node, target in zip(graph.outputs, targets, strict=True)]
+    per_param = Counter(position for _, position in wanted if position is not None)
+    uses = Counter(operand for node in graph.nodes for operand in node.inputs)
+    uses.update(graph.outputs)
+    returned = {memory.root[node] for node in graph.outputs}
+    chains: dict[Node, list[Node]] = {}
+    for node, position in wanted:
+        if position is None or per_param[position] > 1:
+            continue
+        param = graph.params[position]
+        if param not in returned:
+            chain = _chain(node, param, uses, memory)
+            if chain and _keeps_an_order(param, chain, chains, memory):
+                chains[param] = chain
+    if chains:
+        readers = _readers(graph, chains, memory)
+        for param, chain in chains.items():
+            for node in chain:
+                commits.param_of[node] = param
+                commits.readers[node] = [reader for reader in readers[param] if reader not in chain]
+    return commits
+
+
+def _keeps_an_order(param: Node, chain: list[Node], chains: dict[Node, list[Node]], memory: Memory) -> bool:
+    """Whether the chains, this one added, can run one after another, each before what it reads is written."""
+
+    def read_by(nodes: list[Node]) -> set[Node]:
+        return {memory.root[operand] for node in nodes for operand in node.inputs}
+
+    pending = [other for other in read_by(chain) if other in chains]
+    seen = set(pending)
+    while pending:
+        for other in read_by(chains[pending.pop()]):
+            if other is param:
+                return False
+            if other in chains and other not in seen:
+                seen.add(other)
+                pending.append(other)
+    return True
+
+
+def _readers(graph: Graph, params: Iterable[Node], memory: Memory) -> dict[Node, list[Node]]:
+    """For each param the nodes that read its memory, themselves or through a view."""
+    readers: dict[Node, list[Node]] = {param: [] for param in params}
+    for node in graph.nodes:
+        for operand in node.inputs:
+            root = memory.root[operand]
+            if root in readers:
+                readers[root].append(node)
+    return readers
+
+
+def _chain(node: Node, param: Node, uses: Counter[Node], memory: Memory) -> list[Node]:
+    """The nodes up to `node` that may run in the param's memory, last one first; empty if `node` may not."""
+    if memory.is_view(node) or node not in memory.planned or node.type != param.type or may_raise(node):
+        return []
+    chain: list[Node] = []
+    while uses[node] == 1 and node.op.name == "write":
+        base, value = node.inputs
+        if memory.root[value] is param or not _path_fits(node, param, memory):
+            break
+        chain.append(node)
+        if memory.is_view(base) or base is param:
+            return chain if _is_whole(base, param, memory) else []
+        node = base
+    if chain or uses[node] != 1 or node.op.name == "write":
+        return []
+    return [node] if _may_overwrite(node, param, memory) else []
+
+
+def _path_fits(node: Node, param: Node, memory: Memory) -> bool:
+    strides = memory.layouts[param]
+    path: Path = node.attrs["path"]
+    return strides is not None and path_view(node.type, strides, path) is not None
+
+
+def _is_whole(node: Node, param: Node, memory: Memory) -> bool:
+    """Whether the node is the param's memory seen as the param sees it."""
+    return (
+        memory.root[node] is param
+        and memory.offset.get(node) == 0
+        and node.type == param.type
+        and _same_strides(node, memory.layouts[node], memory.layouts[param])
+    )
+
+
+def _same_strides(node: Node, first: Strides | None, second: Strides | None) -> bool:
+    return first is not None and second is not None and same_layout(node.shape, first, second)
+
+
+def _may_overwrite(node: Node, param: Node, memory: Memory) -> bool:
+    """Whether the node may compute into the param: elementwise on equal places, or without reading it."""
+    if node.op.kind is Kind.ELEMENTWISE:
+        return all(
+            memory.root[operand] is not param or _is_whole(operand, param, memory) for operand in node.inputs
+        )
+    if not _same_strides(node, memory.layouts[node], memory.layouts[param]):
+        return False
+    return all(memory.root[operand] is not param for operand in node.inputs)

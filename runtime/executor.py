@@ -1,0 +1,125 @@
+"""The NumPy executor: a plan bound to kernels and memory.
+
+A plan is compiled once to Python functions (`writer.py`). An instance is these functions bound to one arena;
+a call takes an instance from the pool and gives it back, so calls from several threads, or from within a
+call, never share memory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ..compiler.plan import Plan
+from .arena import Arena
+from .errstate import warnings_may_raise
+from .writer import Chunk, Window, Writer
+
+Run = Callable[[Sequence[Any]], "list[Any]"]
+_POOLED = 8
+
+
+@lru_cache(maxsize=512)
+def _compiled(source: str) -> Any:
+    return compile(source, "<plan>", "exec")
+
+
+def _function(source: str) -> Callable[..., Any]:
+    scope: dict[str, Any] = {}
+    exec(_compiled(source), scope)
+    return scope["bind"]  # type: ignore[no-any-return]
+
+
+class _Program:
+    """The compiled chunks of a plan in one of its two forms."""
+
+    def __init__(self, plan: Plan, *, aside: bool, poison: bool) -> None:
+        writer = Writer(plan, aside=aside, poison=poison)
+        self.chunks: list[Chunk] = writer.write()
+        self.slots = len(writer.slots)
+        self.binders = [_function(chunk.source) for chunk in self.chunks]
+        self.arena_bytes = plan.arena_bytes
+        self.poison = poison
+
+    def bind(self) -> Run:
+        """The program on an arena of its own."""
+        arena = Arena(self.arena_bytes)
+        if self.poison:
+            arena.memory.fill(255)
+        windows: dict[Window, Any] = {}
+        runs = []
+        for chunk, binder in zip(self.chunks, self.binders, strict=True):
+            bound = []
+            for thing in chunk.bound:
+                if type(thing) is Window:
+                    array = windows.get(thing)
+                    if array is None:
+                        array = windows[thing] = arena.array(
+                            thing.shape, thing.dtype, thing.offset, thing.strides
+                        )
+                    thing = array
+                bound.append(thing)
+            runs.append(binder(*bound))
+        if len(runs) == 1:
+            (only,) = runs
+            return lambda values: only(values, None)  # type: ignore[no-any-return]
+        slots = self.slots
+
+        def run(values: Sequence[Any]) -> list[Any]:
+            kept: list[Any] = [None] * slots
+            result: list[Any] = []
+            for part in runs:
+                result = part(values, kept)
+            return result
+
+        return run
+
+
+class NumpyExecutor:
+    """Runs a plan with NumPy.
+
+    `executor(values)` takes the values of the params in order and returns one value an output, None for
+    commits. Calls are thread-safe and re-entrant. With `poison` (or TAPELESS_POISON=1) arena memory is
+    filled with ones bits, NaN for floats, as soon as the value in it is dead.
+    """
+
+    def __init__(self, plan: Plan, *, poison: bool | None = None) -> None:
+        self.plan = plan
+        if poison is None:
+            poison = os.environ.get("TAPELESS_POISON", "") not in ("", "0")
+        self.poison = poison
+        self._program = _Program(plan, aside=False, poison=poison)
+        self._pool: list[Run] = []
+        self._careful: NumpyExecutor | None = None
+        self._commits = any(step.tail and step.action.value == "compute" for step in plan.steps)
+
+    @property
+    def source(self) -> str:
+        """The Python source that the plan became."""
+        return "\n".join(chunk.source for chunk in self._program.chunks)
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        if self._commits and warnings_may_raise():
+            return self._with_care(values)
+        pool = self._pool
+        try:
+            run = pool.pop()
+        except IndexError:
+            run = self._program.bind()
+        try:
+            return run(values)
+        finally:
+            if len(pool) < _POOLED:
+                pool.append(run)
+
+    def _with_care(self, values: Sequence[Any]) -> list[Any]:
+        """The call when a floating-point error may raise: commits are copied at the very end."""
+        if self._careful is None:
+            careful = NumpyExecutor.__new__(NumpyExecutor)
+            careful.plan, careful.poison = self.plan, self.poison
+            careful._program = _Program(self.plan, aside=True, poison=self.poison)
+            careful._pool, careful._careful, careful._commits = [], None, False
+            self._careful = careful
+        return self._careful(values)
