@@ -1,5 +1,39 @@
 """Tapeless: trace plain NumPy once, differentiate the graph, run the plan."""
 
-from .api import compile, grad, trace, value_and_grad
+from .api import (
+    CompiledFunction,
+    RetraceWarning,
+    compile,
+    draw,
+    grad,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    stop_gradient,
+    trace,
+    value_and_grad,
+    vjp,
+)
+from .compiler.ir.node import Graph
+from .compiler.plan import Plan
+from .tracer.errors import TapelessError
 
-__all__ = ["compile", "grad", "trace", "value_and_grad"]
+__all__ = [
+    "CompiledFunction",
+    "Graph",
+    "Plan",
+    "RetraceWarning",
+    "TapelessError",
+    "compile",
+    "draw",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "stop_gradient",
+    "trace",
+    "value_and_grad",
+    "vjp",
+]

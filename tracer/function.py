@@ -16,12 +16,13 @@ import numpy as np
 from ..compiler.ir.node import Graph, Node
 from ..compiler.ir.types import GENERATOR, array_type, scalar_type
 from . import signature
-from .errors import ArgumentError, TapelessError, make_error
+from .errors import ArgumentError, make_error
+from .numpy_table.selection import Selection
 from .state import activate
 from .storage import Storage, Window, address
 from .trace import NeedsStatic, Trace, shadow_like
 from .traced_array import TracedArray, TracedNumber
-from .tree import ContainerCopies, is_container, slots
+from .tree import ContainerCopies, child_name, is_container, slots
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,22 @@ def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Ma
     return names + list(kwargs)
 
 
+def leaf_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """The user's name for every leaf of a call, in the order of `signature.flatten`."""
+    found: list[str] = []
+
+    def walk(value: Any, name: str) -> None:
+        if is_container(value):
+            for key, child in slots(value):
+                walk(child, child_name(name, key, value))
+        elif value is not None:
+            found.append(name)
+
+    for value, name in zip((*args, *kwargs.values()), argument_names(function, args, kwargs), strict=True):
+        walk(value, name)
+    return found
+
+
 class FunctionTracer:
     """One tracing of one function: holds the maps between the caller's objects and traced values."""
 
@@ -162,6 +179,8 @@ class FunctionTracer:
     # ---- arguments
 
     def _leaf(self, leaf: Any, index: int, name: str) -> Any:
+        if type(leaf) is signature.Static:
+            return leaf.value
         signature.check_leaf(leaf, name)
         if index in self.static or not signature.is_traced_leaf(leaf):
             return leaf
@@ -297,6 +316,8 @@ class FunctionTracer:
             return self._array_spec(value)
         if type(value) is TracedNumber:
             return Spec("output", self._once(value, value.node, Output("number")))
+        if type(value) is Selection:
+            raise value.refuse("returning it")
         for number, (_, made, _) in enumerate(self.copies.originals):
             if value is made and not issubclass(type(value), tuple):
                 return Spec("container", number, key=id(value))
@@ -381,15 +402,3 @@ def closed_over_names(function: Callable[..., Any]) -> dict[int, str]:
             except ValueError:
                 continue
     return names
-
-
-__all__ = [
-    "FunctionTracer",
-    "Output",
-    "Source",
-    "Spec",
-    "TapelessError",
-    "TracedFunction",
-    "View",
-    "trace_function",
-]

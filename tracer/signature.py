@@ -26,6 +26,23 @@ _registered: set[type] = set()
 _plain_leaves: set[type] = {np.ndarray, int, float, complex, bool, str}
 
 
+class Static:
+    """An argument that is compared by value and never traced."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Static) and type(self.value) is type(other.value) and self.value == other.value
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """Leaves and tree definition; dataclasses and subclasses of dict, list and tuple are taken apart too."""
     leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
@@ -72,6 +89,22 @@ def leaf_key(leaf: Any, static: bool = False) -> Any:
     if kind is np.random.Generator:
         return kind, type(leaf.bit_generator), id(leaf.bit_generator)
     return kind, leaf
+
+
+def describe(leaf: Any, static: bool = False) -> str:
+    """A leaf as `explain` shows it."""
+    if isinstance(leaf, Static):
+        return repr(leaf.value)
+    if type(leaf) is np.ndarray:
+        shown = f"{leaf.dtype}[{','.join(map(str, leaf.shape))}]"
+        if not leaf.flags.c_contiguous:
+            shown += f" with strides {leaf.strides}"
+        return shown if leaf.flags.writeable else f"read-only {shown}"
+    if type(leaf) in NUMBERS and not static:
+        return type(leaf).__name__
+    if isinstance(leaf, np.generic):
+        return str(leaf.dtype)
+    return f"{leaf!r} (static)"
 
 
 def is_traced_leaf(leaf: Any) -> bool:

@@ -47,6 +47,20 @@ def refill(like: Any, items: list[tuple[Any, Any]]) -> Any:
     return made
 
 
+def map_tree(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The tree with the function applied to its leaves; None stays None."""
+    if is_container(tree):
+        return refill(tree, [(key, map_tree(function, value)) for key, value in slots(tree)])
+    return None if tree is None else function(tree)
+
+
+def tree_leaves(tree: Any) -> list[Any]:
+    """The leaves of a tree in order, None left out."""
+    if is_container(tree):
+        return [leaf for _, value in slots(tree) for leaf in tree_leaves(value)]
+    return [] if tree is None else [tree]
+
+
 def set_contents(target: Any, items: list[tuple[Any, Any]]) -> None:
     """Give a mutable container exactly these slots, in place."""
     if issubclass(type(target), dict):
@@ -84,11 +98,11 @@ class ContainerCopies:
             return known[0]
         first = self.position
         if issubclass(type(value), tuple):
-            items = [(k, self.copy(v, _child(name, k, value))) for k, v in slots(value)]
+            items = [(k, self.copy(v, child_name(name, k, value))) for k, v in slots(value)]
             made = refill(value, items)
         else:
             made = copy.copy(value)
-            items = [(k, self.copy(v, _child(name, k, value))) for k, v in slots(value)]
+            items = [(k, self.copy(v, child_name(name, k, value))) for k, v in slots(value)]
             set_contents(made, items)
         self.made[id(value)] = made, self.position - first
         self.originals.append((value, made, items))
@@ -109,7 +123,8 @@ class ContainerCopies:
         return found
 
 
-def _child(name: str, key: Any, parent: Any) -> str:
+def child_name(name: str, key: Any, parent: Any) -> str:
+    """The name of a slot: `params.w1`, `layers.0`."""
     if issubclass(type(parent), tuple) and hasattr(type(parent), "_fields"):
         key = type(parent)._fields[key]
     return f"{name}.{key}"

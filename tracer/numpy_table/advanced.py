@@ -1,0 +1,239 @@
+"""Advanced indexing: integer arrays gather and scatter, boolean masks select.
+
+The basic part of an index is applied as a view first; what is left are index arrays at axes of that view.
+A mask that is known becomes index arrays; a traced one gives a Selection, whose size nobody knows yet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataDependentShapeError
+from ..promote import operand_node
+from ..trace import Trace
+from ..traced_array import TracedArray, TracedNumber
+from .registry import concrete, is_traced, known, trace_of
+from .selection import Selection, is_mask, mask_of
+
+
+def gather(array: TracedArray, index: Any) -> Any:
+    """`array[index]` where the index holds arrays or lists."""
+    trace = trace_of(array)
+    parts = _arrays(trace, _expanded(array, index))
+    if any(is_mask(p) and not known(p) for p in parts):
+        view, mask = _masked_view(trace, array, parts)
+        return Selection(view, mask)
+    if array.constant and all(known(p) for p in parts if is_traced(p)):
+        return trace.constant(array.known()[tuple(concrete(p) for p in parts)])
+    layout = _stand_in(array, parts)[tuple(_concrete_index(p) for p in parts)]
+    view, axes, indices = _split(array, parts)
+    trace.builder.loc = trace.loc()
+    nodes = [trace.builder.cast(trace.operand(i), np.dtype(np.intp)) for i in indices]
+    node = trace.builder.gather(trace.read(view), *nodes, axes=axes)
+    if isinstance(layout, np.generic):
+        return trace.fresh(node, np.empty((), array.dtype), scalar=True)
+    made = trace.fresh(node, _owned(layout))
+    if all(i.scalar for i in indices if not known(i)) and not all(map(known, indices)):
+        made.shadow.flags.writeable = False
+    return made
+
+
+def scatter(array: TracedArray, index: Any, value: Any) -> None:
+    """`array[index] = value` where the index holds arrays or lists."""
+    trace = trace_of(array)
+    parts = _arrays(trace, _expanded(array, index))
+    if any(is_mask(p) and not known(p) for p in parts):
+        view, mask = _masked_view(trace, array, parts)
+        mask_write(trace, view, mask, value)
+        return
+    if type(value) is Selection:
+        raise value.refuse("writing it through another index")
+    lifted = trace.lift(value)
+    plain = tuple(_concrete_index(p) for p in parts)
+    if array.constant and known(lifted) and all(known(p) for p in parts if is_traced(p)):
+        array.shadow[plain] = concrete(lifted)
+        array.storage.touched()
+        return
+    shape = np.shape(_stand_in(array, parts)[plain])
+    _check_value(array, plain, lifted)
+    view, axes, indices = _split(array, parts)
+    trace.builder.loc = trace.loc()
+    b = trace.builder
+    node = value_node(trace, lifted, array.dtype)
+    if len(node.shape) > len(shape):
+        node = b.reshape(node, node.shape[len(node.shape) - len(shape) :])
+    node = b.broadcast_to(node, shape)
+    nodes = [b.cast(trace.operand(i), np.dtype(np.intp)) for i in indices]
+    trace.write(view, b.scatter(trace.read(view), node, *nodes, axes=axes))
+
+
+def value_node(trace: Trace, value: Any, dtype: Any) -> Any:
+    """A lifted value as an assignment casts it."""
+    if type(value) is TracedArray:
+        return trace.builder.cast(trace.operand(value), dtype)
+    if type(value) is TracedNumber:
+        return trace.builder.cast(value.node, dtype)
+    scratch = np.empty((), dtype)
+    scratch[...] = value
+    return operand_node(trace, trace.constant(scratch), dtype)
+
+
+def mask_write(trace: Trace, view: TracedArray, mask: TracedArray, value: Any) -> None:
+    """`view[mask] = value` under a traced mask: a where."""
+    b = trace.builder
+    trace.check_writeable(view)
+    condition = mask_of(trace, mask, view.shape)
+    trace.builder.loc = trace.loc()
+    if type(value) is Selection:
+        if trace.operand(value.mask) is not trace.operand(mask):
+            raise value.refuse("writing it under another mask")
+        lifted: Any = value.array
+    else:
+        lifted = trace.lift(value)
+        _check_value(view, (Ellipsis,), _first(lifted))
+        lead = mask.ndim
+        if (
+            type(lifted) is TracedArray
+            and lifted.ndim > view.ndim - lead
+            and any(n != 1 for n in lifted.shape[: lifted.ndim - (view.ndim - lead)])
+        ):
+            raise trace.error(
+                DataDependentShapeError,
+                "an array is written under a traced mask, which shows as many elements as it has True ones",
+                fixes=[("per element", "np.where(mask, value, x)")],
+            )
+    node = b.broadcast_to(value_node(trace, lifted, view.dtype), view.shape)
+    trace.write(view, b.where(condition, node, trace.read(view)))
+
+
+def _first(value: Any) -> Any:
+    return value.shadow if type(value) is TracedArray else value
+
+
+# ---- taking an index apart
+
+
+def _expanded(array: TracedArray, index: Any) -> list[Any]:
+    """The parts of an index, one or more axes each, with the Ellipsis and what is missing filled in."""
+    parts = list(index) if type(index) is tuple else [index]
+    used = sum(_axes_used(p) for p in parts)
+    places = [i for i, p in enumerate(parts) if p is Ellipsis]
+    if len(places) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    missing = [slice(None)] * max(array.ndim - used, 0)
+    at = places[0] if places else len(parts)
+    return [*parts[:at], *missing, *parts[at + 1 :]]
+
+
+def _axes_used(part: Any) -> int:
+    if part is None or part is Ellipsis:
+        return 0
+    if type(part) is slice or type(part) in (int, TracedNumber):
+        return 1
+    if type(part) is TracedArray:
+        return part.ndim if part.dtype == np.dtype(bool) else 1
+    array = np.asarray(part) if not _holds_traced(part) else None
+    return array.ndim if array is not None and array.dtype == bool else 1
+
+
+def _holds_traced(part: Any) -> bool:
+    from .creation import contains_traced
+
+    return contains_traced(part)
+
+
+def _arrays(trace: Trace, parts: list[Any]) -> list[Any]:
+    """Slices and None as they are, everything else as traced arrays of integers or booleans."""
+    made = []
+    for part in parts:
+        if part is None or type(part) is slice:
+            made.append(part)
+            continue
+        lifted = (
+            trace.array(part)
+            if not (type(part) is list and not part)
+            else trace.constant(np.empty(0, np.intp))
+        )
+        if lifted.dtype.kind not in "iub":
+            raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        made.append(lifted)
+    return made
+
+
+def _concrete_index(part: Any) -> Any:
+    """A real index of the same shape: the true one where it is known, zeros where it is not."""
+    if type(part) is not TracedArray:
+        return part
+    if part.constant:
+        return part.known()
+    return part.dtype.type(0) if part.scalar else np.zeros(part.shape, part.dtype)
+
+
+def _stand_in(array: TracedArray, parts: list[Any]) -> Any:
+    """The array's shadow, with length at least 1 along axes that traced indices address."""
+    return array.shadow
+
+
+def _owned(layout: Any) -> Any:
+    return layout if layout.base is None else np.empty_like(layout, subok=False)
+
+
+def _split(array: TracedArray, parts: list[Any]) -> tuple[TracedArray, tuple[int, ...], list[TracedArray]]:
+    """The view that the basic parts give, the axes of it that index arrays address, and these arrays."""
+    trace = trace_of(array)
+    basic: list[Any] = []
+    axes: list[int] = []
+    indices: list[TracedArray] = []
+    for part in parts:
+        if type(part) is not TracedArray:
+            basic.append(part)
+            continue
+        arrays = [part]
+        if part.dtype == np.dtype(bool):
+            arrays = [trace.constant(i) for i in np.nonzero(part.shadow)]
+        for one in arrays:
+            axes.append(len(basic))
+            indices.append(one)
+            basic.append(slice(None))
+    view: Any = array if all(p == slice(None) for p in basic) else array[tuple(basic)]
+    return view, tuple(axes), indices
+
+
+def _masked_view(trace: Trace, array: TracedArray, parts: list[Any]) -> tuple[TracedArray, TracedArray]:
+    """The view and the traced mask over its leading axes; other index arrays beside it are refused."""
+    masks = [p for p in parts if is_mask(p)]
+    others = [p for p in parts if type(p) is TracedArray and not is_mask(p)]
+    if len(masks) > 1 or any(p.ndim or not p.constant for p in others):
+        raise Selection(array, masks[0]).refuse("an index array beside a traced mask")
+    mask = masks[0]
+    basic: list[Any] = []
+    position = 0
+    for part in parts:
+        if part is mask:
+            position = len([b for b in basic if not isinstance(b, np.integer)])
+            basic += [slice(None)] * mask.ndim
+        else:
+            basic.append(part if type(part) is not TracedArray else np.intp(part.known()))
+    view: TracedArray = array[tuple(basic)]
+    if position:
+        view = np.moveaxis(view, range(position, position + mask.ndim), range(mask.ndim))  # type: ignore[call-overload]
+    if view.shape[: mask.ndim] != mask.shape:
+        np.empty(view.shape)[np.zeros(mask.shape, bool)]
+    return view, mask
+
+
+def _check_value(array: TracedArray, index: Any, value: Any) -> None:
+    """Let NumPy raise its own error for a value whose shape or dtype does not fit."""
+    if type(value) is TracedNumber:
+        value = value.example
+    scratch = np.empty((), array.dtype)
+    source = value.shadow if type(value) is TracedArray else value
+    scratch[...] = np.zeros((), source.dtype) if isinstance(source, np.ndarray) else source
+    target = np.broadcast_to(scratch, array.shape)[index]
+    lead = np.ndim(source) - np.ndim(target)
+    trailing = np.shape(source)[max(lead, 0) :]
+    fits = all(n in (1, m) for n, m in zip(trailing[::-1], np.shape(target)[::-1], strict=False))
+    if not fits or any(n != 1 for n in np.shape(source)[: max(lead, 0)]):
+        np.empty(array.shape, array.dtype)[index] = np.zeros(np.shape(source), array.dtype)

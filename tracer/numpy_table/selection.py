@@ -1,0 +1,199 @@
+"""Selection: `x[mask]` under a traced mask. Its values are known element by element, its size is not.
+
+It supports elementwise functions with scalars and selections under the same mask, reductions over all of
+it, and being stored back under the same mask. Everything that needs its size is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataDependentShapeError
+from ..trace import Trace
+from ..traced_array import TracedArray
+from .registry import trace_of
+
+
+def is_mask(part: Any) -> bool:
+    """Whether a part of an index is a boolean array."""
+    return type(part) is TracedArray and part.dtype == np.dtype(bool)
+
+
+def mask_of(trace: Trace, mask: TracedArray, shape: tuple[int, ...]) -> Any:
+    """The mask as a condition of the given shape; it covers the leading axes."""
+    node = trace.operand(mask)
+    if mask.ndim < len(shape):
+        return trace.builder.broadcast(node, axes=tuple(range(mask.ndim)), shape=shape)
+    return node
+
+
+_REDUCTIONS = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "any": np.logical_or,
+    "all": np.logical_and,
+}
+_FUNCTIONS = {
+    np.sum: "sum", np.prod: "prod", np.max: "max", np.amax: "max", np.min: "min", np.amin: "min",
+    np.any: "any", np.all: "all", np.mean: "mean",
+}  # fmt: skip
+
+
+class Selection(np.lib.mixins.NDArrayOperatorsMixin):
+    """The elements of `array` where `mask` holds; `mask` covers leading axes of `array`."""
+
+    __array_priority__ = 1001.0
+
+    def __init__(self, array: TracedArray, mask: TracedArray) -> None:
+        self.array = array
+        self.mask = mask
+
+    def refuse(self, use: str) -> Any:
+        """The refusal of a use that needs the size."""
+        trace = self.array.owner
+        return trace.error(
+            DataDependentShapeError,
+            f"{use} needs the size of x[mask], which depends on the values of a traced mask",
+            node=trace.operand(self.mask),
+            fixes=[
+                ("per element", "np.where(mask, f(x), other)"),
+                ("a reduction", "np.sum(x[mask]) or np.sum(x, where=mask)"),
+                ("in place", "x[mask] = value; x[mask] *= value"),
+            ],
+        )
+
+    @property
+    def dtype(self) -> Any:
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim - self.mask.ndim + 1
+
+    @property
+    def shape(self) -> Any:
+        raise self.refuse("shape")
+
+    @property
+    def size(self) -> Any:
+        """The number of selected elements, traced."""
+        trace = self.array.owner
+        condition = mask_of(trace, self.mask, self.array.shape)
+        node = trace.builder.sum(condition, axes=tuple(range(self.array.ndim)), dtype=np.dtype(np.intp))
+        return trace.result(node)
+
+    def __len__(self) -> int:
+        raise self.refuse("len()")
+
+    def __iter__(self) -> Any:
+        raise self.refuse("iteration")
+
+    def __getitem__(self, index: Any) -> Any:
+        if index is Ellipsis or (type(index) is tuple and not index):
+            return self
+        raise self.refuse("indexing it again")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise self.refuse("a concrete array")
+
+    def __bool__(self) -> bool:
+        raise self.refuse("True or False")
+
+    def __repr__(self) -> str:
+        return f"<traced {self.array!r} under a mask>"
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", (None,))
+        if method == "reduce" and inputs[0] is self and not kwargs.get("axis"):
+            return self._reduce(ufunc, kwargs.pop("axis", 0))
+        if method != "__call__" or kwargs or not all(o is None or type(o) is Selection for o in out):
+            raise self.refuse(f"np.{ufunc.__name__}.{method}")
+        operands = [self._operand(v) for v in inputs]
+        with np.errstate(all="ignore"):
+            value = ufunc(*operands)
+        if isinstance(value, tuple):
+            return tuple(Selection(v, self.mask) for v in value)
+        return Selection(value, self.mask)
+
+    def _operand(self, value: Any) -> Any:
+        """An operand over the whole array: the array under the same mask, or something that broadcasts."""
+        trace = self.array.owner
+        if type(value) is Selection:
+            if (
+                trace.operand(value.mask) is not trace.operand(self.mask)
+                or value.array.shape != self.array.shape
+            ):
+                raise self.refuse("combining selections under different masks")
+            return value.array
+        lifted = trace.lift(value)
+        trailing = self.array.ndim - self.mask.ndim
+        if np.ndim(lifted) > trailing:
+            raise self.refuse("combining it with an array of a size of its own")
+        return lifted
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        name = _FUNCTIONS.get(func)
+        if name is not None and args and args[0] is self:
+            return getattr(self, name)(*args[1:], **kwargs)
+        raise self.refuse(f"np.{func.__name__}")
+
+    def _reduce(self, ufunc: np.ufunc, axis: Any = None) -> Any:
+        trace = trace_of(self.array)
+        name = next((n for n, u in _REDUCTIONS.items() if u is ufunc), None)
+        flat = self.ndim == 1 and axis in (None, 0)
+        if name is None or not flat:
+            raise self.refuse(f"np.{ufunc.__name__}.reduce along an axis")
+        trace.builder.loc = trace.loc()
+        node = trace.builder.masked_reduce(
+            trace.operand(self.array), trace.operand(self.mask), reduction=name
+        )
+        return trace.result(node)
+
+    def sum(self, axis: Any = None, **options: Any) -> Any:
+        """The sum of the selected elements."""
+        return self._plain(np.add, axis, options)
+
+    def prod(self, axis: Any = None, **options: Any) -> Any:
+        """The product of the selected elements."""
+        return self._plain(np.multiply, axis, options)
+
+    def max(self, axis: Any = None, **options: Any) -> Any:
+        """The largest selected element."""
+        return self._plain(np.maximum, axis, options)
+
+    def min(self, axis: Any = None, **options: Any) -> Any:
+        """The smallest selected element."""
+        return self._plain(np.minimum, axis, options)
+
+    def any(self, axis: Any = None, **options: Any) -> Any:
+        """Whether any selected element holds."""
+        return self._plain(np.logical_or, axis, options)
+
+    def all(self, axis: Any = None, **options: Any) -> Any:
+        """Whether every selected element holds."""
+        return self._plain(np.logical_and, axis, options)
+
+    def mean(self, axis: Any = None, **options: Any) -> Any:
+        """The mean of the selected elements."""
+        if self.dtype.kind not in "fc" or self.dtype == np.float16:
+            raise self.refuse("the mean of small or integer dtypes")
+        total = self._plain(np.add, axis, options)
+        return np.true_divide(total, self.size, dtype=total.dtype, casting="unsafe")
+
+    def _plain(self, ufunc: np.ufunc, axis: Any, options: dict[str, Any]) -> Any:
+        given = {k for k, v in options.items() if v is not np._NoValue and v is not None and v is not False}
+        if given:
+            raise self.refuse(f"{', '.join(sorted(given))} of a reduction")
+        return self._reduce(ufunc, axis)
+
+    def astype(self, dtype: Any, **options: Any) -> Any:
+        """The selected elements as another dtype."""
+        return Selection(self.array.astype(dtype, **options), self.mask)
+
+    def copy(self) -> Any:
+        """Itself: a selection has no memory of its own."""
+        return self
