@@ -6,6 +6,7 @@ graph and plans order and memory; every later call runs the plan. Run it as `pyt
 """
 
 import argparse
+import gc
 import statistics
 import time
 import tracemalloc
@@ -77,6 +78,7 @@ def measured_peak(params: dict[str, np.ndarray], x: np.ndarray, y: np.ndarray) -
     step = tl.compile(train_step.__wrapped__)
     tracemalloc.start()
     step(params, x, y)
+    gc.collect()
     arrays = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
     kept = sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces([arrays]).traces)
     tracemalloc.reset_peak()
@@ -99,6 +101,7 @@ def report(params: dict[str, np.ndarray], batches: list[tuple[np.ndarray, np.nda
     print(f"plan         {len(plan.steps)} steps, {len(plan.buffers)} buffers")
     measured = measured_peak(params, x, y)
     print(f"peak memory  {plan.peak_bytes / 1e3:.0f} kB predicted, {measured / 1e3:.0f} kB measured")
+    print(f"             {plan.intermediate_bytes / 1e3:.0f} kB if every value had its own")
     out.mkdir(parents=True, exist_ok=True)
     train_step.draw(out / "mnist_step.svg", params, x, y)
     print(f"drawing      {out / 'mnist_step.svg'}")
