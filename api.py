@@ -381,8 +381,8 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
     Example:
         >>> import numpy as np
         >>> import tapeless as tl
-        >>> tl.jvp(np.sin, (0.0,), (2.0,))[1]
-        2.0
+        >>> tl.jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))[1]
+        array([2., 0.])
     """
     inner = _traced(function, lambda trace, args, kwargs: transforms.jvp(trace, function, args[0], args[1]))
     result: tuple[Any, Any] = inner(tuple(primals), tuple(tangents))
