@@ -6,12 +6,14 @@ function computes in; a 0-d operand of the same dtype may stand for a repeated o
 
 from . import (
     arithmetic,
+    choose,
     compare,
     contraction,
     cumulative,
     decompose,
     eigen,
     einsum,
+    fft,
     floating,
     index,
     join,
@@ -25,17 +27,20 @@ from . import (
     select,
     sort,
     transcendental,
+    ufunc_methods,
     view,
 )
 
 __all__ = [
     "arithmetic",
+    "choose",
     "compare",
     "contraction",
     "cumulative",
     "decompose",
     "eigen",
     "einsum",
+    "fft",
     "floating",
     "index",
     "join",
@@ -49,5 +54,6 @@ __all__ = [
     "select",
     "sort",
     "transcendental",
+    "ufunc_methods",
     "view",
 ]

@@ -1,50 +1,41 @@
-"""Arithmetic: the operators of Python and what belongs to them.
+"""Arithmetic: the operators of Python and what belongs to them; powers and roots stand in `power.py`.
 
-Division and powers keep NumPy's meaning to the bit. `power` takes a genuine Python number as exponent,
-because NumPy chooses its path by the exponent's value (`x ** 2` multiplies).
+Division keeps NumPy's meaning to the bit. A remainder's derivatives are those between its jumps, where its
+quotient is constant.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..ir.builder import Builder
 from ..ir.node import Node
-from ..ir.opdef import Attrs, Cotangents, Flow, Kind, NotDifferentiable, OpDef, Sample, register
-from ..ir.types import ScalarType, Type, array_of, array_type, scalar_type
-from .base import (
-    C_DTYPES,
-    C_SHAPES,
-    common_shape,
-    conj,
-    elementwise,
-    is_complex,
-    is_inexact,
-    normal,
-    normals,
-    python_result,
-    resolved,
-    uniforms,
-    values,
-    where_zero,
-)
-
-STEP = NotDifferentiable("it is constant between its jumps")
+from ..ir.opdef import Attrs, Cotangents, Flow, Sample
+from ..ir.types import ScalarType
+from .base import complexes, conj, elementwise, is_complex, normal, normals, python_result, values
 
 _pair = (
     Sample("matrix", normals((3, 4), (3, 4))),
     Sample("scalar_operand", normals((3,), ())),
     Sample("empty", normals((0, 2), (0, 2))),
     Sample("float32", normals((5,), (5,), dtype="f4")),
-    Sample("complex", lambda rng: tuple(rng.normal(size=3) + 1j * rng.normal(size=3) for _ in "ab")),
+    complexes(3, count=2),
     Sample("shapes_differ", normals((3,), (4,)), breaks="C1"),
     Sample("dtypes_differ", lambda rng: (np.ones(3), np.ones(3, "f4")), breaks="C2"),
 )
 _python_pair = Sample("python_floats", values(1.5, -2.25))
+_single = (
+    Sample("vector", normal(4)),
+    Sample("float32", normal(2, 2, dtype="f4")),
+    complexes(3),
+    Sample("empty", normal(0)),
+    Sample("python_float", values(1.5)),
+    Sample("booleans", values([True]), breaks="C2"),
+)
 
 
 def add_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
@@ -103,7 +94,7 @@ elementwise(
     "negative",
     negative_vjp,
     doc="-x",
-    samples=(Sample("vector", normal(4)), Sample("python_float", values(1.5))),
+    samples=_single,
     python=operator.neg,
     flow=Flow.BOUNDED,
 )
@@ -111,14 +102,14 @@ elementwise(
     "positive",
     positive_vjp,
     doc="+x",
-    samples=(Sample("vector", normal(4)), Sample("python_float", values(1.5))),
+    samples=_single,
     python=operator.pos,
     flow=Flow.BOUNDED,
 )
 
 
-def floor_divide_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    return None, None
+def no_cotangent(b: Builder, node: Node, ct: Node) -> Cotangents:
+    return tuple(None for _ in node.inputs)
 
 
 def remainder_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
@@ -128,36 +119,62 @@ def remainder_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
 
 
 def fmod_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    """x - y trunc(x / y)."""
+    """x - y q with a whole q, read off exactly: x / y alone may round past it."""
     x, y = node.inputs
-    return ct, b.negative(b.multiply(ct, b.trunc(b.divide(x, y))))
+    quotient = b.rint(b.divide(b.subtract(x, node), y))
+    return ct, b.negative(b.multiply(ct, quotient))
 
 
-_ratio = Sample("vectors", lambda rng: (rng.uniform(-4, 4, 5), rng.uniform(0.6, 0.9, 5)))
-_integers = Sample("integers", values(np.array([7, -7, 5]), np.array([2, 2, -3])))
+def divmod_vjp(b: Builder, node: Node, cts: Sequence[Node | None]) -> Cotangents:
+    """The quotient is constant between its jumps; the remainder is x - y times it."""
+    ct = cts[1]
+    if ct is None:
+        return None, None
+    return ct, b.negative(b.multiply(ct, b.get(node, index=0)))
+
+
+_ratios: Callable[[np.random.Generator], tuple[Any, ...]] = lambda rng: (  # noqa: E731
+    rng.uniform(-4, 4, 5),
+    rng.uniform(0.6, 0.9, 5),
+)
+_ratio = (
+    Sample("vectors", _ratios),
+    Sample("float32", lambda rng: tuple(a.astype("f4") for a in _ratios(rng))),
+    Sample("scalar_operand", lambda rng: (rng.uniform(-4, 4, (2, 3)), np.array(0.7))),
+    Sample("integers", values([7, -7, 5], [2, 2, -3])),
+    Sample("empty", normals((0,), (0,))),
+    Sample("shapes_differ", normals((3,), (4,)), breaks="C1"),
+    Sample("complex", complexes(3, count=2).inputs, breaks="C2"),
+)
 elementwise(
     "floor_divide",
-    floor_divide_vjp,
+    no_cotangent,
     doc="the largest integer not above x / y",
-    samples=(_ratio, _integers, _python_pair),
+    samples=(*_ratio, _python_pair),
     python=operator.floordiv,
+    flow=Flow.BOUNDED,
 )
 elementwise(
     "remainder",
     remainder_vjp,
     doc="x - y floor(x / y), the sign of y",
-    samples=(_ratio, _integers, _python_pair),
+    samples=(*_ratio, _python_pair),
     python=operator.mod,
 )
-elementwise("fmod", fmod_vjp, doc="x - y trunc(x / y), the sign of x", samples=(_ratio, _integers))
+elementwise("fmod", fmod_vjp, doc="x - y trunc(x / y), the sign of x", samples=_ratio)
+elementwise(
+    "divmod",
+    divmod_vjp,  # type: ignore[arg-type]
+    doc="floor_divide and remainder, as a tuple",
+    samples=_ratio,
+)
 
 
 def absolute_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    """sign(x), 0 at 0; for complex x the direction x / |x|."""
+    """sign(x), 0 at 0 (least norm); for complex x the direction x / |x|, 0 at 0."""
     (x,) = node.inputs
-    if not is_complex(x):
-        sign = b.sign(x) if not isinstance(x.type, ScalarType) else b.item(b.sign(b.cast(x, x.dtype)))
-        return (b.multiply(ct, sign),)
+    if isinstance(x.type, ScalarType):
+        x, ct = b.cast(x, x.dtype), b.cast(ct, ct.dtype)
     return (b.multiply(b.cast(ct, x.dtype), b.sign(x)),)
 
 
@@ -165,12 +182,8 @@ def conjugate_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
     return (conj(b, ct),)
 
 
-def no_cotangent(b: Builder, node: Node, ct: Node) -> Cotangents:
-    return tuple(None for _ in node.inputs)
-
-
 def sign_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    """0 for real x; z / |z| turns: d = i Im(conj(s) dz) s / |z|."""
+    """0 for real x; z / |z| turns: ds = i s Im(conj(s) dz) / |z|."""
     (x,) = node.inputs
     if not is_complex(x):
         return (None,)
@@ -180,136 +193,33 @@ def sign_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
     return (b.multiply(b.multiply(b.scalar(1j, x), node), b.cast(b.divide(turned, safe), x.dtype)),)
 
 
-_real = (Sample("vector", normal(5)), Sample("float32", normal(2, 2, dtype="f4")))
-_complex = Sample("complex", lambda rng: (rng.normal(size=4) + 1j * rng.normal(size=4),))
+_real = (
+    Sample("vector", normal(5)),
+    Sample("float32", normal(2, 2, dtype="f4")),
+    Sample("integers", values([3, 0, -2])),
+    Sample("empty", normal(0)),
+)
+_kink = Sample("zero", values([0.0, -0.0]), differentiable=False)
+_complex = complexes(4)
 elementwise(
     "absolute",
     absolute_vjp,
     doc="|x|",
-    samples=(*_real, _complex, Sample("python_float", values(-1.5))),
+    samples=(
+        *_real,
+        _kink,
+        _complex,
+        Sample("python_float", values(-1.5)),
+        Sample("python_complex", values(3 - 4j)),
+    ),
     python=abs,
     python_type=lambda kinds, attrs: float if complex in kinds else python_result(kinds, attrs),
-    flow=Flow.BOUNDED,
+)
+elementwise(
+    "fabs",
+    absolute_vjp,
+    doc="|x| of real x, as floating-point numbers",
+    samples=(*_real[:2], _kink, Sample("complex", _complex.inputs, breaks="C2")),
 )
 elementwise("sign", sign_vjp, doc="-1, 0 or 1; z / |z| for complex z", samples=(*_real, _complex))
 elementwise("conjugate", conjugate_vjp, doc="the complex conjugate", samples=(_complex,), flow=Flow.BOUNDED)
-for _name in ("floor", "ceil", "trunc", "rint"):
-    elementwise(_name, no_cotangent, doc=f"NumPy's {_name}", samples=_real, flow=Flow.BOUNDED)
-
-
-def square_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    (x,) = node.inputs
-    return (b.multiply(ct, b.multiply(b.scalar(2, x), conj(b, x))),)
-
-
-def reciprocal_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    """-1/x^2, through the result."""
-    return (b.negative(b.multiply(ct, conj(b, b.multiply(node, node)))),)
-
-
-def sqrt_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    return (b.divide(ct, b.multiply(b.scalar(2, node), conj(b, node))),)
-
-
-def cbrt_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    return (b.divide(ct, b.multiply(b.scalar(3, node), b.multiply(node, node))),)
-
-
-elementwise("square", square_vjp, doc="x * x", samples=(*_real, _complex))
-elementwise("reciprocal", reciprocal_vjp, doc="1 / x", samples=(*_real, _complex))
-elementwise(
-    "sqrt", sqrt_vjp, doc="the square root", samples=(Sample("vector", uniforms(0.5, 4, (5,))), _complex)
-)
-elementwise("cbrt", cbrt_vjp, doc="the cube root", samples=(Sample("vector", uniforms(0.5, 4, (5,))),))
-
-
-def power_value(x: Any, y: Any, *, form: str, result: type | None = None) -> Any:
-    """The reference: the operator `**` (on an array or a NumPy scalar) or the ufunc `np.power`."""
-    if form == "ufunc":
-        return np.power(x, y)
-    if form == "scalar":
-        return np.asarray(x)[()] ** y
-    return np.asarray(x) ** y
-
-
-def power_type(types: Sequence[Type], attrs: Attrs) -> Type:
-    x, y = (array_of(t) for t in types)
-    if isinstance(x, ScalarType) and isinstance(y, ScalarType):
-        return scalar_type(python_result([x.kind, y.kind], attrs))
-    shape = common_shape("power", [x, y])
-    if isinstance(y, ScalarType):
-        return array_type(shape, resolved(np.power, (x.dtype, y.kind))[-1])
-    dtypes = resolved(np.power, (x.dtype, y.dtype))
-    if dtypes[:2] != (x.dtype, y.dtype):
-        power.fail("C2", f"({x}, {y}) would be computed in {dtypes[:2]}")
-    return array_type(shape, dtypes[2])
-
-
-def power_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    """y x^(y-1), 0 where y is 0; and x^y log x, 0 where x is 0."""
-    x, y = node.inputs
-    return _base_ct(b, node, x, y, ct), _exponent_ct(b, node, x, y, ct)
-
-
-def _base_ct(b: Builder, node: Node, x: Node, y: Node, ct: Node) -> Node:
-    if y.op.name == "constant":
-        literal = y.attrs["value"].value
-        if np.ndim(literal) == 0 and not isinstance(literal, complex) and literal == 2:
-            return b.multiply(ct, b.multiply(b.scalar(2, x), conj(b, x)))
-        if np.ndim(literal) == 0 and literal == 1:
-            return ct
-        if np.ndim(literal) == 0 and literal == 0:
-            return b.zeros(ct.type)
-    one_less = b.subtract(y, b.scalar(1, y))
-    coefficient = b.power(x, one_less, **node.attrs)
-    if not isinstance(x.type, ScalarType):
-        factor = b.cast(y, x.dtype)
-        is_zero = b.equal(y, b.scalar(0, y))
-        if isinstance(is_zero.type, ScalarType):
-            is_zero = b.cast(is_zero, bool)
-        scaled = where_zero(
-            b, b.broadcast_to(b.logical_not(is_zero), node.shape), b.multiply(coefficient, factor)
-        )
-        return b.multiply(ct, conj(b, scaled))
-    return b.multiply(ct, b.multiply(coefficient, y))
-
-
-def _exponent_ct(b: Builder, node: Node, x: Node, y: Node, ct: Node) -> Node | None:
-    if not is_inexact(y.type):
-        return None
-    array = b.cast(x, node.dtype)
-    zero = b.equal(array, b.scalar(0, array))
-    log = b.log(b.where(zero, b.scalar(1, array), array))
-    value = b.cast(node, node.dtype)
-    result = b.multiply(b.cast(ct, ct.dtype), conj(b, b.multiply(value, log)))
-    if isinstance(y.type, ScalarType):
-        total = (
-            b.sum(result, axes=tuple(range(len(result.shape))), dtype=result.dtype)
-            if result.shape
-            else result
-        )
-        return b.item(total)
-    return result
-
-
-power = register(
-    OpDef(
-        name="power",
-        doc="x ** y; `form` says whether NumPy's operator on arrays, on scalars, or np.power is meant",
-        kind=Kind.ELEMENTWISE,
-        type_rule=power_type,
-        numpy=power_value,
-        vjp=power_vjp,
-        constraints=(C_SHAPES, C_DTYPES),
-        samples=(
-            Sample("vectors", uniforms(0.5, 2, (4,), (4,)), {"form": "ufunc"}),
-            Sample("python_exponent", lambda rng: (rng.uniform(0.5, 2, 4), 3.0), {"form": "array"}),
-            Sample("square", lambda rng: (rng.normal(size=4), 2), {"form": "array"}),
-            Sample("scalar", lambda rng: (rng.uniform(0.5, 2), 1.7), {"form": "scalar"}),
-            Sample("python", values(1.5, 2.5), {"form": "array"}),
-            Sample("shapes_differ", normals((3,), (4,)), {"form": "ufunc"}, breaks="C1"),
-        ),
-        python=lambda x, y, **attrs: x**y,
-        flow=Flow.SCALES,
-    )
-)

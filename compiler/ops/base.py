@@ -15,7 +15,7 @@ import numpy as np
 from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.opdef import Attrs, Flow, Kind, NotDifferentiable, OpDef, Sample, TypeRuleError, Vjp, register
-from ..ir.types import ArrayType, ScalarType, Type, array_of, array_type, scalar_type
+from ..ir.types import ArrayType, ScalarType, TupleType, Type, array_of, array_type, scalar_type
 
 C_SHAPES = "C1: operands have the result's shape or are 0-d"
 C_DTYPES = "C2: operands have the dtypes that the NumPy function computes in"
@@ -56,7 +56,7 @@ def python_result(kinds: Sequence[type], attrs: Attrs) -> type:
 def ufunc_rule(
     name: str, ufunc: np.ufunc, python: Callable[[Sequence[type], Attrs], type] | None
 ) -> Callable[[Sequence[Type], Attrs], Type]:
-    """The type rule of an elementwise op that is a ufunc (C1, C2)."""
+    """The type rule of an elementwise op that is a ufunc (C1, C2); several results make a tuple."""
 
     def rule(types: Sequence[Type], attrs: Attrs) -> Type:
         operands = [array_of(t) for t in types]
@@ -64,11 +64,15 @@ def ufunc_rule(
             return scalar_type(python([t.kind for t in operands if isinstance(t, ScalarType)], attrs))
         shape = common_shape(name, operands)
         dtypes = tuple(t.dtype for t in operands)
-        computed = resolved(ufunc, dtypes)
+        try:
+            computed = resolved(ufunc, dtypes)
+        except TypeError as error:
+            raise TypeRuleError(name, "C2", str(error)) from None
         if computed[: len(dtypes)] != dtypes or any(isinstance(t, ScalarType) for t in operands):
             shown = ", ".join(str(t) for t in types)
             raise TypeRuleError(name, "C2", f"({shown}) would be computed in {computed[: len(dtypes)]}")
-        return array_type(shape, computed[len(dtypes)])
+        results = tuple(array_type(shape, dtype) for dtype in computed[len(dtypes) :])
+        return results[0] if len(results) == 1 else TupleType(results)
 
     return rule
 
@@ -123,6 +127,11 @@ def where_zero(b: Builder, mask: Node, node: Node) -> Node:
     return b.where(mask, node, b.scalar(0, node))
 
 
+def sigmoid(b: Builder, x: Node) -> Node:
+    """1 / (1 + exp(-x)): exp may overflow to inf, which gives 0. Its derivative is a recognised pattern."""
+    return b.reciprocal(b.add(b.scalar(1, x), b.exp(b.negative(x))))
+
+
 def normal(*shape: int, dtype: str = "f8") -> Callable[[np.random.Generator], tuple[Any, ...]]:
     """A sample maker: one normally distributed array."""
     return lambda rng: (np.asarray(rng.normal(size=shape)).astype(dtype),)
@@ -143,3 +152,11 @@ def uniforms(
 def values(*arrays: Any) -> Callable[[np.random.Generator], tuple[Any, ...]]:
     """A sample maker: exactly these values."""
     return lambda rng: tuple(a if type(a) in (bool, int, float, complex) else np.array(a) for a in arrays)
+
+
+def complexes(*shape: int, count: int = 1) -> Sample:
+    """A sample of normally distributed complex arrays."""
+    return Sample(
+        "complex",
+        lambda rng: tuple(rng.normal(size=shape) + 1j * rng.normal(size=shape) for _ in range(count)),
+    )

@@ -1,4 +1,7 @@
-"""Comparisons, logic and bits: results without derivatives."""
+"""Comparisons, logic and bits: results without derivatives.
+
+Comparisons of two Python numbers are Python's own. Every cotangent here is a symbolic zero.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,17 @@ import numpy as np
 
 from ..ir.opdef import Sample
 from .arithmetic import no_cotangent
-from .base import elementwise, normals, values
+from .base import elementwise, normal, normals, values
 
 _pair = (
     Sample("vectors", normals((5,), (5,))),
     Sample("scalar_operand", normals((2, 3), ())),
+    Sample("float32", normals((4,), (4,), dtype="f4")),
+    Sample("complex", values([1j, 2.0], [1j, 2.0 + 1j])),
+    Sample("special", values([np.nan, np.inf, -0.0], [np.nan, np.inf, 0.0])),
+    Sample("empty", normals((0,), (0,))),
     Sample("shapes_differ", normals((3,), (4,)), breaks="C1"),
+    Sample("dtypes_differ", lambda rng: (np.ones(3), np.ones(3, "f4")), breaks="C2"),
 )
 _python = {
     "equal": operator.eq,
@@ -33,33 +41,49 @@ for _name, _operator in _python.items():
         python_type=lambda kinds, attrs: bool,
     )
 
-_bits = values(np.array([True, False, True, False]), np.array([True, True, False, False]))
+_booleans = Sample("booleans", values([True, False, True, False], [True, True, False, False]))
+_integers = Sample("integers", values([6, -3], [5, 1]))
+_floats = Sample("floats", normals((3,), (3,)), breaks="C2")
 for _name in ("logical_and", "logical_or", "logical_xor"):
-    elementwise(_name, no_cotangent, doc=f"NumPy's {_name}", samples=(Sample("booleans", _bits), *_pair[:1]))
+    elementwise(_name, no_cotangent, doc=f"NumPy's {_name}", samples=(_booleans, _integers, *_pair))
 for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
-    elementwise(
-        _name,
-        no_cotangent,
-        doc=f"NumPy's {_name}",
-        samples=(Sample("booleans", _bits), Sample("integers", values(np.array([6, 3]), np.array([5, 1])))),
-    )
+    elementwise(_name, no_cotangent, doc=f"NumPy's {_name}", samples=(_booleans, _integers, _floats))
 for _name in ("left_shift", "right_shift"):
+    elementwise(_name, no_cotangent, doc=f"NumPy's {_name}", samples=(_integers, _floats))
+elementwise(
+    "invert",
+    no_cotangent,
+    doc="~x, bit by bit",
+    samples=(
+        Sample("booleans", values([True, False])),
+        Sample("integers", values([6, -3])),
+        Sample("floats", normal(3), breaks="C2"),
+    ),
+)
+elementwise(
+    "logical_not",
+    no_cotangent,
+    doc="not x",
+    samples=(Sample("booleans", values([True, False])), Sample("floats", values([0.0, 2.0]))),
+)
+for _name in ("isfinite", "isinf", "isnan"):
     elementwise(
         _name,
         no_cotangent,
         doc=f"NumPy's {_name}",
-        samples=(Sample("integers", values(np.array([6, 3]), np.array([2, 1]))),),
+        samples=(
+            Sample("special", values([1.0, -0.0, np.inf, np.nan])),
+            Sample("complex", values([1j, complex(np.nan, 1)])),
+            Sample("empty", normal(0)),
+        ),
     )
 elementwise(
-    "invert", no_cotangent, doc="~x, bit by bit", samples=(Sample("integers", values(np.array([6, 3]))),)
+    "signbit",
+    no_cotangent,
+    doc="whether the sign bit is set, also that of -0",
+    samples=(
+        Sample("special", values([1.0, -0.0, -np.inf, np.nan])),
+        Sample("float32", normal(4, dtype="f4")),
+        Sample("complex", values([1j]), breaks="C2"),
+    ),
 )
-elementwise(
-    "logical_not", no_cotangent, doc="not x", samples=(Sample("booleans", values(np.array([True, False]))),)
-)
-for _name in ("isfinite", "isinf", "isnan", "signbit"):
-    elementwise(
-        _name,
-        no_cotangent,
-        doc=f"NumPy's {_name}",
-        samples=(Sample("special", values(np.array([1.0, -0.0, np.inf, np.nan]))),),
-    )

@@ -2,34 +2,146 @@
 
 The walk goes once over the nodes between `wrt` and the outputs, users before inputs. A missing cotangent
 (None) is a symbolic zero. Structural zeros, of branches not taken and of elements not read, travel beside
-each cotangent as a lazily built mask and are put back after pullbacks that could turn 0 into NaN.
+each cotangent as a mask (`zeros.py`): pullbacks may spoil them, they are put back before anything is summed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..ir.builder import Builder
 from ..ir.node import Node
-from ..ir.opdef import Flow, NotDifferentiable
+from ..ir.opdef import Cotangents, Kind, NotDifferentiable
 from ..ir.opdef import NotDifferentiableError as NotDifferentiableError
 from ..ir.types import ArrayType, ScalarType, TupleType, array_of
 from ..ir.visit import topological
-from ..ops.base import is_inexact
+from ..ops.base import is_complex, is_inexact
 from ..rules.derivative import special_vjp
+from .zeros import Mask, either, is_steady, lifted, reduced, restored, through
 
-Mask = Callable[[], Node]
 
-
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Cotangent:
-    """What has been summed up for one node so far. `mask` is None when no zero is structural."""
+    """What has been summed up for one node so far.
+
+    `mask` is None when no zero is structural. Where it does not hold, a `spoilt` cotangent has anything.
+    """
 
     node: Node
-    mask: Mask | None
+    mask: Mask | None = None
+    spoilt: bool = False
+
+    def restored(self, b: Builder) -> Node:
+        """The node with its structural zeros in place."""
+        return restored(b, self.mask, self.node) if self.spoilt and self.mask is not None else self.node
+
+
+class Pullback:
+    """One walk: the builder, the nodes on the way, and the cotangents that have arrived so far."""
+
+    def __init__(self, b: Builder, active: set[Node]) -> None:
+        self.b = b
+        self.active = active
+        self.table: dict[Node, Cotangent] = {}
+        self.parts: dict[Node, dict[int, Cotangent]] = {}
+
+    def start(self, output: Node, ct: Node) -> None:
+        """Give an output its cotangent."""
+        self._deliver(output, Cotangent(ct))
+
+    def result(self, node: Node) -> Node | None:
+        """What has arrived at a node, None if nothing has."""
+        return self.table[node].restored(self.b) if node in self.table else None
+
+    def visit(self, node: Node, keep: bool) -> None:
+        """Hand the node's cotangent on to its inputs; `keep` it if it is wanted itself."""
+        if isinstance(node.type, TupleType):
+            if node in self.parts:
+                self._pull_tuple(node, self.parts.pop(node))
+        elif node in self.table:
+            entry = self.table[node] if keep else self.table.pop(node)
+            if node.op.name == "get":
+                self.parts.setdefault(node.inputs[0], {})[node.attrs["index"]] = entry
+            else:
+                self._pull(node, entry)
+
+    def _pull(self, node: Node, entry: Cotangent) -> None:
+        special = special_vjp(node)
+        if special is not None:
+            for given in special(self.b, entry.restored(self.b)):
+                mask = lifted(self.b, entry.mask, given.lift) if given.keeps_zeros else None
+                self._deliver(given.operand, Cotangent(given.ct, mask, spoilt=mask is not None))
+        elif node.op.name == "where":
+            self._choose(node, entry)
+        elif node.op.kind is Kind.ELEMENTWISE:
+            self._hand_on(node, entry, self._vjp(node, entry.node))
+        elif node.op.name != "stop_gradient":
+            ct = entry.restored(self.b)
+            self._hand_on(node, replace(entry, node=ct, spoilt=False), self._vjp(node, ct))
+
+    def _pull_tuple(self, node: Node, given: dict[int, Cotangent]) -> None:
+        assert isinstance(node.type, TupleType)
+        entries = [given.get(index) for index in range(len(node.type.items))]
+        cts = [None if entry is None else entry.restored(self.b) for entry in entries]
+        first, *others = given.values()
+        mask = first.mask if node.op.kind is Kind.ELEMENTWISE else None
+        for entry in others:
+            mask = either(self.b, mask, entry.mask)
+        self._hand_on(node, replace(first, mask=mask, spoilt=False), self._vjp(node, cts))
+
+    def _vjp(self, node: Node, ct: Node | Sequence[Node | None]) -> Cotangents:
+        vjp = node.op.vjp
+        if isinstance(vjp, NotDifferentiable):
+            raise NotDifferentiableError(node, vjp.reason)
+        return vjp(self.b, node, ct)  # type: ignore[arg-type]
+
+    def _choose(self, node: Node, entry: Cotangent) -> None:
+        """`where` hands its whole cotangent to both choices: the masks say which elements are meant."""
+        for position in (1, 2):
+            operand = node.inputs[position]
+            if operand in self.active:
+                mask = through(self.b, node, position, entry.mask)
+                self._deliver(operand, Cotangent(entry.node, mask, spoilt=True))
+
+    def _hand_on(self, node: Node, entry: Cotangent, cts: Cotangents) -> None:
+        for position, (operand, ct) in enumerate(zip(node.inputs, cts, strict=True)):
+            if ct is None or operand not in self.active or not is_inexact(operand.type):
+                continue
+            mask = through(self.b, node, position, entry.mask)
+            spoilt = node.op.kind is Kind.ELEMENTWISE and (entry.spoilt or not is_steady(node, position))
+            self._deliver(operand, Cotangent(ct, mask, spoilt))
+
+    def _deliver(self, operand: Node, given: Cotangent) -> None:
+        """Add to what the operand has got so far, in the operand's own type."""
+        b = self.b
+        if isinstance(operand.type, ScalarType) or (given.node.shape and not operand.shape):
+            given = _summed(b, given, operand)
+        if is_complex(given.node) and not is_complex(operand):
+            given = replace(given, node=b.real(given.node))
+        if isinstance(operand.type, ScalarType) and isinstance(given.node.type, ArrayType):
+            given = replace(given, node=b.item(given.node))
+        known = self.table.get(operand)
+        self.table[operand] = given if known is None else _sum(b, known, given)
+
+
+def _summed(b: Builder, given: Cotangent, operand: Node) -> Cotangent:
+    """The one sum over broadcast axes outside `broadcast`: of a 0-d operand that stood for a whole array."""
+    ct = given.restored(b)
+    mask = None if isinstance(operand.type, ScalarType) else reduced(b, given.mask)
+    if ct.shape:
+        ct = b.sum(ct, axes=tuple(range(len(ct.shape))), dtype=ct.dtype)
+    return Cotangent(ct, mask)
+
+
+def _sum(b: Builder, known: Cotangent, given: Cotangent) -> Cotangent:
+    """Two cotangents of one node; where their masks differ, structural zeros are restored first."""
+    if known.mask is given.mask:
+        return Cotangent(b.add(known.node, given.node), known.mask, known.spoilt or given.spoilt)
+    total = b.add(known.restored(b), given.restored(b))
+    return Cotangent(total, either(b, known.mask, given.mask))
 
 
 def pull_back(
@@ -41,7 +153,7 @@ def pull_back(
         b: the builder that the backward nodes are made with.
         outputs: nodes to start from.
         cotangents: one node of the output's type per output, or None for zero.
-        wrt: the nodes whose cotangents are wanted.
+        wrt: the nodes whose cotangents are wanted: params or marks.
 
     Returns:
         One node of the type of each `wrt` node, None where nothing depends on it.
@@ -52,29 +164,20 @@ def pull_back(
     order = topological(outputs)
     active = carriers(wrt, order)
     wanted = set(wrt)
+    walk = Pullback(b, active)
     loc = b.loc
-    table: dict[Node, Cotangent] = {}
-    parts: dict[Node, dict[int, Node]] = {}
     try:
         for output, ct in zip(outputs, cotangents, strict=True):
             if ct is not None and output in active:
-                _accumulate(b, table, output, ct, None)
+                walk.start(output, ct)
         for node in reversed(order):
             if node not in active or (node in wanted and not active.intersection(node.inputs)):
                 continue
             b.loc = node.loc.as_backward()
-            if isinstance(node.type, TupleType):
-                if node in parts:
-                    _pull_tuple(b, node, parts.pop(node), table, active)
-            elif node in table:
-                entry = table[node] if node in wanted else table.pop(node)
-                if node.op.name == "get":
-                    parts.setdefault(node.inputs[0], {})[node.attrs["index"]] = entry.node
-                else:
-                    _pull_node(b, node, entry, table, active)
+            walk.visit(node, keep=node in wanted)
+        return [walk.result(node) for node in wrt]
     finally:
         b.loc = loc
-    return [table[node].node if node in table else None for node in wrt]
 
 
 def carriers(wrt: Sequence[Node], order: Sequence[Node]) -> set[Node]:
@@ -84,118 +187,10 @@ def carriers(wrt: Sequence[Node], order: Sequence[Node]) -> set[Node]:
     """
     found = set(wrt)
     for node in order:
-        if node not in found and not found.isdisjoint(node.inputs):
-            if isinstance(node.type, TupleType) or is_inexact(node.type):
-                found.add(node)
+        carries = isinstance(node.type, TupleType) or is_inexact(node.type)
+        if carries and node not in found and not found.isdisjoint(node.inputs):
+            found.add(node)
     return found
-
-
-def _pull_node(
-    b: Builder, node: Node, entry: Cotangent, table: dict[Node, Cotangent], active: set[Node]
-) -> None:
-    special = special_vjp(b, node, entry.node)
-    if special is not None:
-        for operand, ct in special:
-            if operand in active:
-                masked, mask = _through_elementwise(b, node, operand, ct, entry.mask)
-                _accumulate(b, table, operand, masked, mask)
-        return
-    vjp = node.op.vjp
-    if isinstance(vjp, NotDifferentiable):
-        if node.op.name == "stop_gradient":
-            return
-        raise NotDifferentiableError(node, vjp.reason)
-    for position, (operand, ct) in enumerate(zip(node.inputs, vjp(b, node, entry.node), strict=True)):
-        if ct is None or operand not in active or not is_inexact(operand.type):
-            continue
-        flow = node.op.flow
-        mask: Mask | None = None
-        if flow is Flow.SCALES or flow is Flow.BOUNDED:
-            ct, mask = _through_elementwise(b, node, operand, ct, entry.mask)
-        elif flow is Flow.SELECTS or (flow is Flow.MOVES and entry.mask is not None):
-            mask = _moved_mask(b, node, position, entry.mask)
-            ct = _sum_to_scalar(b, ct, operand)
-            if ct.shape != node.shape and operand.shape == () and node.shape != ():
-                mask = None
-        else:
-            ct = _sum_to_scalar(b, ct, operand)
-        _accumulate(b, table, operand, ct, mask)
-
-
-def _pull_tuple(
-    b: Builder, node: Node, given: dict[int, Node], table: dict[Node, Cotangent], active: set[Node]
-) -> None:
-    vjp = node.op.vjp
-    if isinstance(vjp, NotDifferentiable):
-        raise NotDifferentiableError(node, vjp.reason)
-    assert isinstance(node.type, TupleType)
-    cts = tuple(given.get(index) for index in range(len(node.type.items)))
-    for operand, ct in zip(node.inputs, vjp(b, node, cts), strict=True):  # type: ignore[arg-type]
-        if ct is not None and operand in active and is_inexact(operand.type):
-            _accumulate(b, table, operand, ct, None)
-
-
-def _through_elementwise(
-    b: Builder, node: Node, operand: Node, ct: Node, mask: Mask | None
-) -> tuple[Node, Mask | None]:
-    """The cotangent of one operand with structural zeros put back, and the mask that goes on with it."""
-    if mask is not None and isinstance(ct.type, ArrayType) and ct.shape == node.shape:
-        if node.op.flow is not Flow.BOUNDED:
-            ct = b.where(mask(), ct, b.scalar(0, ct))
-    elif mask is not None:
-        mask = None
-    if operand.shape != node.shape:
-        mask = None
-    return _sum_to_scalar(b, ct, operand), mask
-
-
-def _sum_to_scalar(b: Builder, ct: Node, operand: Node) -> Node:
-    """The one sum over broadcast axes outside `broadcast`: of a 0-d operand that stood for a whole array."""
-    if isinstance(operand.type, ScalarType):
-        if isinstance(ct.type, ScalarType):
-            return ct
-        total = b.sum(ct, axes=tuple(range(len(ct.shape))), dtype=ct.dtype) if ct.shape else ct
-        return b.item(total)
-    if ct.shape and not operand.shape:
-        return b.sum(ct, axes=tuple(range(len(ct.shape))), dtype=ct.dtype)
-    return ct
-
-
-def _moved_mask(b: Builder, node: Node, position: int, mask: Mask | None) -> Mask | None:
-    """The mask of one input of an op whose vjp has coefficients 0 and 1: the vjp of the mask itself."""
-    built: list[Node] = []
-    type_ = array_of(node.inputs[position].type)
-    if isinstance(type_, ScalarType) or not isinstance(node.type, ArrayType):
-        return None
-
-    def build() -> Node:
-        if not built:
-            dtype = node.dtype
-            if mask is None:
-                ones = b.full(1, node.type)
-            else:
-                ones = b.cast(mask(), dtype)
-            assert not isinstance(node.op.vjp, NotDifferentiable)
-            moved = node.op.vjp(b, node, ones)[position]
-            assert moved is not None
-            built.append(b.not_equal(moved, b.scalar(0, moved)))
-        return built[0]
-
-    return build
-
-
-def _accumulate(b: Builder, table: dict[Node, Cotangent], node: Node, ct: Node, mask: Mask | None) -> None:
-    known = table.get(node)
-    if known is None:
-        table[node] = Cotangent(ct, mask)
-        return
-    known.node = b.add(known.node, ct)
-    first = known.mask
-    if first is None or mask is None:
-        known.mask = None
-    else:
-        second = mask
-        known.mask = lambda: b.logical_or(first(), second())
 
 
 def ones_like(b: Builder, node: Node) -> Node:

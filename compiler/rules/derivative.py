@@ -1,36 +1,54 @@
 """Patterns that are recognised when differentiating: forward values stay what NumPy gives.
 
-Each rule looks at one node and what it was made from, and gives the cotangents of earlier nodes, or None
-where it does not apply. A rule is registered for the op at its root.
+A rule looks at one node and at what it was made from. Where its pattern stands, it gives the pullback of the
+whole pattern, from the node to the values that the pattern starts with; what lies between is passed over.
+The rules stand in `derivative_*.py`, registered for the op at their root.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ..ir.builder import Builder
 from ..ir.node import Node
 
-Contribution = tuple[Node, Node]
-Rule = Callable[[Builder, Node, Node], "Sequence[Contribution] | None"]
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """The cotangent of one earlier node.
+
+    `lift` repeats a value of the root's shape along the axes that the pattern reduces (None: there are none).
+    `keeps_zeros` is False where a structural zero of the root's cotangent does not mean one here.
+    """
+
+    operand: Node
+    ct: Node
+    lift: Callable[[Node], Node] | None = None
+    keeps_zeros: bool = True
+
+
+Pull = Callable[[Builder, Node], Sequence[Contribution]]
+Rule = Callable[[Node], "Pull | None"]
 
 RULES: dict[str, list[Rule]] = {}
 
 
-def derivative_rule(op: str) -> Callable[[Rule], Rule]:
-    """Register a rule for nodes of this op; rules are tried in the order of registration."""
+def derivative_rule(*ops: str) -> Callable[[Rule], Rule]:
+    """Register a rule for nodes of these ops; rules are tried in the order of registration."""
 
     def register(rule: Rule) -> Rule:
-        RULES.setdefault(op, []).append(rule)
+        for op in ops:
+            RULES.setdefault(op, []).append(rule)
         return rule
 
     return register
 
 
-def special_vjp(b: Builder, node: Node, ct: Node) -> Sequence[Contribution] | None:
-    """The cotangents that the first matching rule gives, as (node, cotangent) pairs; None without a match."""
+def special_vjp(node: Node) -> Pull | None:
+    """The pullback that the first matching rule gives; None without a match."""
     for rule in RULES.get(node.op.name, ()):
-        result = rule(b, node, ct)
-        if result is not None:
-            return result
+        pull = rule(node)
+        if pull is not None:
+            return pull
     return None
