@@ -17,6 +17,20 @@ from .opdef import OPS, Attrs, Kind, OpDef
 from .types import ArrayType, ScalarType, Type, holds_generator
 
 
+def attrs_key(attrs: Attrs) -> tuple[Any, ...]:
+    """Equal for equal attrs only: Python takes 1, 1.0 and True, and 0.0 and -0.0, for the same key."""
+    return tuple([(name, type(value), _exact(value)) for name, value in sorted(attrs.items())])
+
+
+def _exact(value: Any) -> Any:
+    if type(value) is float:
+        return value.hex()
+    if type(value) is tuple and value:
+        first = value[0][0] if type(value[0]) is tuple and value[0] else value[0]
+        return repr(value) if type(first) is float else value
+    return value
+
+
 class Builder:
     """Makes nodes. `builder.multiply(x, y)` applies the primitive `multiply`; attrs go as keywords.
 
@@ -47,7 +61,7 @@ class Builder:
     def make(self, op: OpDef, inputs: Sequence[Node], attrs: Attrs) -> Node:
         """Apply `op`; raises TypeRuleError if the inputs' types or the attrs break a constraint."""
         inputs = tuple(inputs)
-        key = (op, inputs, tuple(sorted(attrs.items())) if attrs else (), self.loc.errstate)
+        key = (op, inputs, attrs_key(attrs) if attrs else (), self.loc.errstate)
         node = self._known(key, self.loc)
         if node is None:
             result = op.type_rule([operand.type for operand in inputs], attrs)
@@ -56,8 +70,7 @@ class Builder:
 
     def again(self, node: Node, inputs: tuple[Node, ...]) -> Node:
         """The node's op and attrs on other inputs; the very node if they are its own."""
-        attrs = tuple(sorted(node.attrs.items())) if node.attrs else ()
-        key = (node.op, inputs, attrs, node.loc.errstate)
+        key = (node.op, inputs, attrs_key(node.attrs) if node.attrs else (), node.loc.errstate)
         known = self._known(key, node.loc)
         if known is not None:
             return known

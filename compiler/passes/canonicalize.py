@@ -15,4 +15,4 @@ from .rewrite import rewrite
 
 def canonicalize(graph: Graph, options: Options = DEFAULT) -> Graph:
     """The graph after all canonical rules."""
-    return rewrite(graph, CANONICAL, options)
+    return rewrite(graph, (CANONICAL,), options)

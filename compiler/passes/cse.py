@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.builder import Builder
+from ..ir.builder import Builder, attrs_key
 from ..ir.node import Graph, Loc, Node
 from ..ir.types import holds_generator
+from ..rules.order import SYMMETRIC
 from .manager import DEFAULT, Options
 from .memory_identity import keep_distinct
 
-_LOGIC = ("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor")
-COMMUTATIVE = frozenset(("add", "multiply", "equal", "not_equal", *_LOGIC))
+_BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
+COMMUTATIVE = frozenset((*SYMMETRIC, *_BITWISE))
 
 
 Slot = tuple[int, Any]
@@ -66,8 +67,7 @@ def _value_numbers(graph: Graph) -> dict[Node, int]:
             operands = [numbers[operand] for operand in node.inputs]
             if node.op.name in COMMUTATIVE and node.inputs[0].dtype.kind != "c":
                 operands.sort()
-            attrs = tuple(sorted(node.attrs.items())) if node.attrs else ()
-            key = (node.op, tuple(operands), attrs)
+            key = (node.op, tuple(operands), attrs_key(node.attrs) if node.attrs else ())
         numbers[node] = known.setdefault(key, len(known))
     return numbers
 

@@ -8,7 +8,7 @@ one sweep reaches the fixed point: the cost is linear in nodes and rewrites. Not
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..ir.builder import Builder
 from ..ir.node import Graph, Node
@@ -23,14 +23,14 @@ class RuleLoopError(Exception):
     """Rules undo each other's work. This is a bug of Tapeless; the message names them."""
 
 
-def rewrite(graph: Graph, rules: RuleSet, options: Options) -> Graph:
-    """The graph after all rules of the set that the options allow."""
+def rewrite(graph: Graph, rules: Sequence[RuleSet], options: Options) -> Graph:
+    """The graph after all rules of the sets that the options allow."""
     engine = _Engine(rules, options, _REWRITES_PER_NODE * (len(graph.nodes) + 20))
     return engine.run(graph)
 
 
 class _Engine:
-    def __init__(self, rules: RuleSet, options: Options, budget: int) -> None:
+    def __init__(self, rules: Sequence[RuleSet], options: Options, budget: int) -> None:
         self.rules = rules
         self.options = options
         self.budget = budget
@@ -92,7 +92,8 @@ class _Engine:
         name = node.op.name
         known = self.by_op.get(name)
         if known is None:
-            every = self.rules.for_op(name, self.options.disabled)
+            off = self.options.disabled
+            every = [rule for set_ in self.rules if set_.name not in off for rule in set_.for_op(name, off)]
             exact = [rule for rule in every if rule.fidelity is Fidelity.BITS]
             known = self.by_op[name] = (every if self.options.fast_math else exact, every)
         return known[node.loc.backward]
@@ -102,4 +103,4 @@ class _Engine:
         self.budget -= 1
         if self.budget < 0:
             often = ", ".join(f"{name} ({times} times)" for name, times in self.fired.most_common(5))
-            raise RuleLoopError(f"rules of {self.rules.name} undo each other (a bug of Tapeless): {often}")
+            raise RuleLoopError(f"rules undo each other (a bug of Tapeless): {often}")

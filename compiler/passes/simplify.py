@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from .. import rules as _fill_the_rule_sets  # noqa: F401
 from ..ir.node import Graph
-from ..rules.rule import SIMPLIFY
+from ..rules.rule import CANONICAL, SIMPLIFY
 from .manager import DEFAULT, Options
 from .rewrite import rewrite
 
 
 def simplify(graph: Graph, options: Options = DEFAULT) -> Graph:
     """The graph after all simplifications."""
-    return rewrite(graph, SIMPLIFY, options)
+    return rewrite(graph, (CANONICAL, SIMPLIFY), options)

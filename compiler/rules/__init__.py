@@ -1,9 +1,33 @@
 """Rewrite rules: small named functions, each with a header, an example and a measure it lowers.
 
-Importing this package fills the rule sets of `rule.py`. `derivative.py` holds another kind: patterns that are
-recognised while differentiating.
+Importing this package fills the rule sets of `rule.py`, in the order that rules are tried. `derivative.py`
+holds another kind: patterns that are recognised while differentiating.
 """
 
-from . import views
+from . import (  # isort: skip
+    views,
+    order,
+    folding,
+    arithmetic,
+    powers,
+    casts,
+    choices,
+    broadcasts,
+    writes,
+    reductions,
+    products,
+)
 
-__all__ = ["views"]
+__all__ = [
+    "arithmetic",
+    "broadcasts",
+    "casts",
+    "choices",
+    "folding",
+    "order",
+    "powers",
+    "products",
+    "reductions",
+    "views",
+    "writes",
+]

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from ..ir.builder import Builder
 from ..ir.node import Node
-from ..ir.opdef import Kind
-from ..ir.types import ScalarType
+from ..ir.opdef import OPS
 
 Rewrite = Callable[[Builder, Node], "Node | None"]
+
+ANY = "any op"
+ELEMENTWISE = "any elementwise op"
 
 
 class Fidelity(enum.Enum):
@@ -32,18 +34,22 @@ class Fidelity(enum.Enum):
     VALUES = "values"
     ROUNDING = "rounding"
 
+    @property
+    def bit_exact(self) -> bool:
+        return self is not Fidelity.ROUNDING
+
 
 @dataclass(frozen=True)
 class Rule:
     """One rule.
 
-    `before` and `after` are an example, as bodies of graphs in the text form; `lowers` says what gets less each
-    time, so that applying rules comes to an end.
+    `before` and `after` are an example: graphs in the text form, without their first word and name. `lowers`
+    names the measure that gets less each time, so that applying rules comes to an end.
     """
 
     name: str
     header: str
-    ops: tuple[str, ...]
+    roots: tuple[str, ...]
     rewrite: Rewrite
     fidelity: Fidelity
     lowers: str
@@ -52,7 +58,7 @@ class Rule:
 
 
 class RuleSet:
-    """Rules in the order they are tried, found by the op at their root; "*" stands for every op."""
+    """Rules in the order they are tried, found by the op at their root."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -74,33 +80,17 @@ class RuleSet:
             name = rewrite.__name__
             if any(known.name == name for known in self.rules):
                 raise ValueError(f"{self.name} has a rule named {name} already")
-            ops = (on,) if isinstance(on, str) else tuple(on)
-            self.rules.append(Rule(name, header, ops, rewrite, fidelity, lowers, before, after))
+            roots = (on,) if isinstance(on, str) else tuple(on)
+            self.rules.append(Rule(name, header, roots, rewrite, fidelity, lowers, before, after))
             return rewrite
 
         return register
 
     def for_op(self, op: str, disabled: frozenset[str] = frozenset()) -> list[Rule]:
         """The rules to try on nodes of this op."""
-        return [
-            rule for rule in self.rules if rule.name not in disabled and not {op, "*"}.isdisjoint(rule.ops)
-        ]
+        roots = {op, ANY, f"any {OPS[op].kind.value} op"}
+        return [rule for rule in self.rules if rule.name not in disabled and not roots.isdisjoint(rule.roots)]
 
 
 CANONICAL = RuleSet("canonicalize")
 SIMPLIFY = RuleSet("simplify")
-
-
-def is_dense(node: Node) -> bool:
-    """Whether the value lies in fresh memory without gaps, as what elementwise ops give.
-
-    An op that leaves a value alone (x * 1) may fall away only then: it would have made a dense copy of a view.
-    """
-    return isinstance(node.type, ScalarType) or (
-        node.op.kind is not Kind.VIEW and node.op.name not in ("param", "get", "write")
-    )
-
-
-def may_alias(node: Node, x: Node) -> bool:
-    """Whether `x` may take the place of the elementwise `node` that has its values, layouts considered."""
-    return node.type == x.type and (node.loc.backward or is_dense(x))
