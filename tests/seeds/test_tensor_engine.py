@@ -1,4 +1,4 @@
-"""What a tensor engine built from scratch does, done by tracing: gradients where asked for, as graph and numbers."""
+"""What a tensor engine built from scratch does, done by tracing: gradients as graph and as numbers."""
 
 import networkx as nx
 import numpy as np

@@ -221,9 +221,7 @@ def astype(
     """`x.astype(dtype)`: the array itself only with copy=False and nothing to do."""
     trace = trace_of(array)
     parent = trace.array(array)
-    if parent.scalar:
-        parent.known().astype(dtype, casting=casting)
-    shadow = np.empty((), parent.dtype).astype(dtype, casting=casting, copy=True)  # type: ignore[call-overload]
+    shadow = np.zeros((), parent.dtype).astype(dtype, casting=casting, copy=True)  # type: ignore[call-overload]
     same = shadow.dtype == parent.dtype
     if not copy and same:
         return parent
