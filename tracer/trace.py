@@ -196,7 +196,7 @@ class Trace:
 
     def check(self, value: Any) -> None:
         """Raise if a traced value belongs to another trace."""
-        if value.trace is not self:
+        if value.owner is not self:
             raise self.error(
                 LeakedTraceError,
                 "a traced value of another trace is used here",

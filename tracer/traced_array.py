@@ -64,13 +64,13 @@ class TracedArray:
     `cache` holds the storage's version at the last read and the node read then.
     """
 
-    __slots__ = ("__weakref__", "cache", "scalar", "shadow", "storage", "trace", "window")
+    __slots__ = ("__weakref__", "cache", "owner", "scalar", "shadow", "storage", "window")
     __array_priority__ = 1000.0
 
     def __init__(
         self, trace: Trace, storage: Storage, shadow: Array, window: Window, scalar: bool = False
     ) -> None:
-        self.trace = trace
+        self.owner = trace
         self.storage = storage
         self.shadow = shadow
         self.window = window
@@ -196,7 +196,7 @@ class TracedArray:
             return np.array(self.shadow, dtype=dtype)
         raise refuse_conversion(
             self,
-            self.trace.read(self),
+            self.owner.read(self),
             "A concrete array",
             [
                 ("keep it traced", "use np. functions on it; np.array([a, b]) stacks traced values"),
@@ -211,7 +211,7 @@ class TracedArray:
             return convert(self.known())
         raise refuse_conversion(
             self,
-            self.trace.read(self),
+            self.owner.read(self),
             into,
             [("keep it traced", cure), ("after the step", "return the value")],
         )
@@ -221,7 +221,7 @@ class TracedArray:
             return bool(self.known())
         if self.size != 1:
             bool(np.empty(self.shape))
-        raise refuse_bool(self, self.trace.read(self))
+        raise refuse_bool(self, self.owner.read(self))
 
     def __float__(self) -> float:
         return self._concrete(
@@ -260,7 +260,7 @@ class TracedArray:
         return bool((self == value).any())
 
     def __repr__(self) -> str:
-        if self.constant and not self.trace.ended:
+        if self.constant and not self.owner.ended:
             return repr(self.known())
         shape = ",".join(map(str, self.shape))
         return f"<traced {dtype_name(self.dtype)}[{shape}]>"
@@ -370,11 +370,11 @@ def add_methods(names: dict[str, Callable[..., Any]]) -> None:
 class TracedNumber:
     """A Python number that depends on arguments. `example` is its value in the call being traced."""
 
-    __slots__ = ("__weakref__", "example", "node", "trace")
+    __slots__ = ("__weakref__", "example", "node", "owner")
     __array_priority__ = 999.0
 
     def __init__(self, trace: Trace, node: Node, example: Any) -> None:
-        self.trace = trace
+        self.owner = trace
         self.node = node
         self.example = example
 
@@ -493,7 +493,7 @@ def _number_node(trace: Trace, value: Any) -> tuple[Node, Any]:
 
 def number_operation(op: str, python: Callable[..., Any], *operands: Any) -> Any:
     """A Python operator among Python numbers, at least one of them traced."""
-    trace = next(v.trace for v in operands if type(v) is TracedNumber)
+    trace = next(v.owner for v in operands if type(v) is TracedNumber)
     pairs = [_number_node(trace, v) for v in operands]
     example = python(*(e for _, e in pairs))
     attrs: dict[str, Any] = {}

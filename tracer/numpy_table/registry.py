@@ -65,7 +65,7 @@ def trace_of(*values: Any) -> Trace:
     """The trace of the first traced value, else the active one."""
     for value in values:
         if is_traced(value):
-            return value.trace  # type: ignore[no-any-return]
+            return value.owner  # type: ignore[no-any-return]
     return active("a NumPy function")
 
 
