@@ -121,6 +121,7 @@ class Plan:
         buffers: planned memory.
         results: for each graph output the position of its value; None for a commit.
         targets: what each graph output becomes.
+        donated: positions of params whose memory the plan may use.
         arena_bytes: size of the arena.
         peak_bytes: the most bytes of intermediate values alive at any step, results included.
         intermediate_bytes: the sum of the sizes of all intermediate values, views not counted.
@@ -132,6 +133,7 @@ class Plan:
     buffers: tuple[Buffer, ...]
     results: tuple[int | None, ...]
     targets: tuple[Target, ...]
+    donated: frozenset[int]
     arena_bytes: int
     peak_bytes: int
     intermediate_bytes: int

@@ -25,7 +25,11 @@ class Names(Protocol):
         ...
 
     def bits(self, name: str, itemsize: int) -> str:
-        """A name or expression for the memory of a named array as unsigned integers."""
+        """The memory of a named array as unsigned integers."""
+        ...
+
+    def in_shape(self, name: str, shape: tuple[int, ...]) -> str:
+        """The memory of a named array, which lies in C order, in another shape."""
         ...
 
 
@@ -154,7 +158,96 @@ def power_row(names: Names, node: Node, operands: Sequence[str], out: str | None
 
 def reshape_row(names: Names, node: Node, operands: Sequence[str], out: str | None) -> str:
     """A reshape that copies."""
-    return _assigned(out, f"{operands[0]}.reshape({node.shape!r})")
+    if out is None:
+        return f"{operands[0]}.reshape({node.shape!r})"
+    return f"{names.in_shape(out, node.inputs[0].shape)}[...] = {operands[0]}"
+
+
+def index_source(axes: Sequence[int], indices: Sequence[str]) -> str:
+    """What stands between the brackets of an advanced index."""
+    parts = [":"] * (max(axes) + 1)
+    for axis, index in zip(axes, indices, strict=True):
+        parts[axis] = index
+    return ", ".join(parts)
+
+
+def gather_row(names: Names, node: Node, operands: Sequence[str], out: str | None) -> str:
+    if not any(index.shape for index in node.inputs[1:]):
+        return _assigned(out, reference(names, node, operands))
+    return _assigned(out, f"{operands[0]}[{index_source(node.attrs['axes'], operands[1:])}]")
+
+
+def accumulate_row(ufunc: np.ufunc) -> Row:
+    def row(names: Names, node: Node, operands: Sequence[str], out: str | None) -> str:
+        function = names.bind(ufunc.accumulate, ufunc.__name__ + "_accumulate")
+        dtype = node.attrs.get("dtype")
+        arguments = [operands[0], repr(node.attrs["axis"]), "None" if dtype is None else names.bind(dtype)]
+        return f"{function}({', '.join([*arguments, *([] if out is None else [out])])})"
+
+    return row
+
+
+def einsum_row(names: Names, node: Node, operands: Sequence[str], out: str | None) -> str:
+    if out is None:
+        return reference(names, node, operands)
+    einsum = names.bind(np.einsum, "einsum")
+    return f"{einsum}({node.attrs['subscripts']!r}, {', '.join(operands)}, out={out})"
+
+
+def concatenate_row(names: Names, node: Node, operands: Sequence[str], out: str | None) -> str:
+    function = names.bind(np.concatenate, "concatenate")
+    target = "" if out is None else f", {out}"
+    return f"{function}(({', '.join(operands)},), {node.attrs['axis']}{target})"
+
+
+def pad_row(names: Names, node: Node, operands: Sequence[str], out: str | None) -> str:
+    """The value everywhere, then the operand in the middle: a tenth of np.pad's time."""
+    if out is None:
+        return reference(names, node, operands)
+    x, value = operands
+    lengths = zip(node.attrs["before"], node.inputs[0].shape, strict=True)
+    middle = ", ".join(f"{start}:{start + length}" for start, length in lengths)
+    return f"{out}[...] = {value}; {out}[{middle}] = {x}"
+
+
+# Rows of ops that replace a part of what is in `out` already; operands are those behind the first.
+
+
+def scatter_part(names: Names, node: Node, operands: Sequence[str], out: str) -> str:
+    value, *indices = operands
+    return f"{out}[{index_source(node.attrs['axes'], indices)}] = {value}"
+
+
+def scatter_add_part(names: Names, node: Node, operands: Sequence[str], out: str) -> str:
+    value, *indices = operands
+    index = index_source(node.attrs["axes"], indices).replace(":", names.bind(slice(None), "all"))
+    return f"{names.bind(np.add.at, 'add_at')}({out}, ({index},), {value})"
+
+
+def ufunc_at_part(names: Names, node: Node, operands: Sequence[str], out: str) -> str:
+    ufunc = getattr(np, node.attrs["ufunc"])
+    values, indices = operands[: ufunc.nin - 1], operands[ufunc.nin - 1 :]
+    index = index_source(node.attrs["axes"], indices).replace(":", names.bind(slice(None), "all"))
+    arguments = ", ".join([out, f"({index},)", *values])
+    return f"{names.bind(ufunc.at, ufunc.__name__ + '_at')}({arguments})"
+
+
+def sort_part(names: Names, node: Node, operands: Sequence[str], out: str) -> str:
+    return f"{out}.sort({node.attrs['axis']}, {node.attrs['kind']!r})"
+
+
+def partition_part(names: Names, node: Node, operands: Sequence[str], out: str) -> str:
+    attrs = node.attrs
+    return f"{out}.partition({attrs['kth']!r}, {attrs['axis']}, {attrs['kind']!r})"
+
+
+PARTS: dict[str, Callable[[Names, Node, Sequence[str], str], str]] = {
+    "scatter": scatter_part,
+    "scatter_add": scatter_add_part,
+    "ufunc_at": ufunc_at_part,
+    "sort": sort_part,
+    "partition": partition_part,
+}
 
 
 def item_row(names: Names, node: Node, operands: Sequence[str], out: str | None) -> str:
@@ -165,23 +258,38 @@ def get_row(names: Names, node: Node, operands: Sequence[str], out: str | None) 
     return f"{operands[0]}[{node.attrs['index']}]"
 
 
+_REDUCTIONS = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "nanmax": np.fmax,
+    "nanmin": np.fmin,
+    "any": np.logical_or,
+    "all": np.logical_and,
+}
+
 ROWS: dict[str, Row] = {
+    **{name: _reduction_row(ufunc) for name, ufunc in _REDUCTIONS.items()},
+    "cumsum": accumulate_row(np.add),
+    "cumprod": accumulate_row(np.multiply),
     "cast": cast_row,
     "copy": copy_row,
-    "sum": _reduction_row(np.add),
-    "max": _reduction_row(np.maximum),
-    "min": _reduction_row(np.minimum),
     "matmul": matmul_row,
+    "einsum": einsum_row,
     "where": where_row,
     "power": power_row,
     "reshape": reshape_row,
+    "gather": gather_row,
+    "concatenate": concatenate_row,
+    "pad": pad_row,
     "item": item_row,
     "get": get_row,
 }
 
 
 def kernel(names: Names, node: Node, operands: Sequence[str], out: str | None) -> str:
-    """The source of one step, without view and write, which are the writer's own."""
+    """The source of one step; views and the ops of PARTS are the writer's own."""
     op = node.op
     types = [operand.type for operand in node.inputs]
     if op.python is not None and types and all(isinstance(t, ScalarType) for t in types):

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from ..compiler.ir.node import Node
+from ..compiler.ir.opdef import Kind
 from ..compiler.ir.types import ArrayType
-from ..compiler.passes.layout import Strides, c_strides, path_view
-from ..compiler.passes.memory import may_raise
+from ..compiler.passes.memory import REPLACES, may_raise
+from ..compiler.passes.strides import Strides, c_strides
+from ..compiler.passes.views import path_view
 from ..compiler.plan import Action, Place, Plan, Step, Target, Value
 from .arena import empty, window
 from .errstate import restore, silence
-from .kernels import kernel
+from .kernels import PARTS, kernel
 
 CHUNK = 1000
 
@@ -96,11 +98,18 @@ class Writer:
                 return self.bind(Window(key.offset, key.shape, unsigned, key.strides), "bits")
         return f"{name}.view({self.bind(unsigned, 'bits')})"
 
+    def in_shape(self, name: str, shape: tuple[int, ...]) -> str:
+        for key, known in self.scope.bound.items():
+            if known == name and isinstance(key, Window):
+                strides = c_strides(shape, key.dtype.itemsize)
+                return self.bind(Window(key.offset, shape, key.dtype, strides), "a")
+        return f"{name}.reshape({shape!r})"
+
     def local(self, key: Any, make: str, number: int) -> str:
         """A local that is set up by the expression `make` where it is not there yet."""
         name = self.scope.locals.get(key)
         if name is None:
-            name = self.scope.locals[key] = f"r{number}"
+            name = self.scope.locals[key] = f"{key[0][0]}{number}"
             self.line(f"{name} = {make}")
         return name
 
@@ -160,7 +169,7 @@ class Writer:
         made = self._made_as(value.buffer)
         if made.type == value.type and made.strides == value.strides:
             return whole
-        return self.local(("value", number), self._window(whole, value), number)
+        return self.local(("window", number), self._window(whole, value), number)
 
     def _made_as(self, buffer: int) -> Value:
         """The value that the array of a fresh buffer is made as: the result."""
@@ -291,12 +300,10 @@ class Writer:
     def _step(self, number: int, step: Step) -> None:
         output = self.plan.values[step.output]
         if step.action is Action.VIEW:
-            if output.place is Place.RUNTIME and output.strides is None:
-                self._prepare_mode(step)
-                self.name(step.output)
+            pass  # made where it is first read
         elif step.action is Action.COPY:
             self._copy(number, step)
-        elif step.node.op.name == "write" and output.place is not Place.RUNTIME:
+        elif step.node.op.name in REPLACES and output.place is not Place.RUNTIME:
             self._write_into(step)
         else:
             self._compute(step)
@@ -314,7 +321,7 @@ class Writer:
             return
         if self._must_make(output):
             name = self._make_name(output)
-            if step.node.op.name in ("reshape", "power", "copy"):
+            if step.node.op.name in ("reshape", "copy", "pad"):
                 self.line(f"{name} = {self._empty(output)}")
                 self.line(kernel(self, step.node, operands, name))
             else:
@@ -324,7 +331,7 @@ class Writer:
 
     def _operands(self, step: Step) -> list[str]:
         node = step.node
-        wide = node.op.kind.value == "elementwise" and bool(node.type.shape)  # type: ignore[union-attr]
+        wide = node.op.kind is Kind.ELEMENTWISE and isinstance(node.type, ArrayType) and bool(node.type.shape)
         output = self.plan.values[step.output]
         if wide and (output.place is Place.RUNTIME or self._must_make(output)):
             wide = any(self._spelled(number) for number in step.inputs)
@@ -362,9 +369,9 @@ class Writer:
         return f"{self.bind(empty, 'empty')}({type_.shape!r}, {dtype}, {value.strides!r})"
 
     def _write_into(self, step: Step) -> None:
-        """A write: the base is copied unless it is there already, then the part is assigned."""
+        """A base with a part replaced: it is copied unless it is there already, then the part is changed."""
         output = self.plan.values[step.output]
-        base, value = step.inputs
+        base, *others = step.inputs
         if self._must_make(output):
             source = self.broadcastable(base)
             name = self._make_name(output)
@@ -372,7 +379,12 @@ class Writer:
             self.line(f"{name}[...] = {source}")
         elif step.in_place is None:
             self.line(f"{self.name(step.output)}[...] = {self.broadcastable(base)}")
-        self.line(f"{self._part(step)}[...] = {self.broadcastable(value)}")
+        if step.node.op.name == "write":
+            self.line(f"{self._part(step)}[...] = {self.broadcastable(others[0])}")
+            return
+        operands = [self.name(other) for other in others]
+        self._prepare_mode(step)
+        self.line(PARTS[step.node.op.name](self, step.node, operands, self.name(step.output)))
 
     def _part(self, step: Step) -> str:
         """The part of a write's output that its path shows."""

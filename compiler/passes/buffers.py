@@ -17,8 +17,8 @@ from ..ir.types import ArrayType
 from ..plan import Action, Buffer, Place, Plan, Step, Target, Value
 from .arena import Interval, pack
 from .commit import Commits
-from .layout import Strides, c_strides, path_view, same_layout
-from .memory import Memory
+from .memory import REPLACES, Memory
+from .strides import Strides, c_strides, same_layout
 
 
 @dataclass(slots=True)
@@ -153,10 +153,11 @@ class _Assigner:
 
     def _overwritten(self, node: Node, step: int) -> int | None:
         """The position of the operand whose memory the result may take over."""
-        if node.op.name == "write":
-            base, value = node.inputs
-            apart = self.memory.root[base] is not self.memory.root[value]
-            return 0 if apart and self._fits(base, node, step) and self._path_fits(node) else None
+        if node.op.name in REPLACES:
+            base, *others = node.inputs
+            root = self.memory.root
+            apart = all(root[base] is not root[other] for other in others)
+            return 0 if apart and self._fits(base, node, step) else None
         if node.op.kind is not Kind.ELEMENTWISE:
             return None
         for position, operand in enumerate(node.inputs):
@@ -197,12 +198,6 @@ class _Assigner:
             )
             for other in node.inputs
         )
-
-    def _path_fits(self, node: Node) -> bool:
-        strides = self.memory.layouts[node]
-        assert strides is not None
-        assert isinstance(node.type, ArrayType)
-        return path_view(node.type, strides, node.attrs["path"]) is not None
 
     # -- values and steps
 
@@ -319,6 +314,7 @@ class _Assigner:
             tuple(buffers),
             tuple(results),
             self.targets,
+            frozenset(self.graph.params.index(param) for param in self.donated),
             arena_bytes,
             peak,
             total,

@@ -15,8 +15,9 @@ from ..ir.node import Graph, Node
 from ..ir.opdef import Kind
 from ..ops.view import Path
 from ..plan import Target
-from .layout import Strides, path_view, same_layout
 from .memory import Memory, may_raise
+from .strides import Strides, same_layout
+from .views import path_view
 
 
 @dataclass(frozen=True, slots=True)

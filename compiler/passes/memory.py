@@ -15,10 +15,21 @@ import numpy as np
 from ..ir.node import Node
 from ..ir.opdef import Kind
 from ..ir.types import ArrayType, ScalarType
-from .layout import Layouts, Strides, path_view, view_of
+from .layout import Layouts
+from .strides import Strides
+from .views import path_view, view_of
 
-# Ops besides ufuncs that write into memory they are given.
-WRITES_OUT = frozenset({"where", "cast", "sum", "max", "min", "matmul", "copy", "write", "reshape"})
+# Ops whose result is the first operand with a part replaced: they may take over a dead first operand.
+REPLACES = frozenset({"write", "scatter", "scatter_add", "ufunc_at", "sort", "partition"})
+
+# Ops besides ufuncs that can write into memory they are given.
+WRITES_OUT = REPLACES | {
+    *("where", "cast", "copy", "reshape", "matmul", "einsum", "concatenate", "pad", "cumsum", "cumprod"),
+    *("sum", "prod", "max", "min", "nanmax", "nanmin", "any", "all"),
+}
+
+# Of these, the ones that check values and may raise.
+_CHECKS_VALUES = frozenset({"scatter", "scatter_add", "ufunc_at"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +90,8 @@ def is_planned(node: Node, strides: Strides | None) -> bool:
     op = node.op
     if op.name == "power":
         return node.attrs["form"] == "ufunc" or power_shortcut(node) is not None
+    if op.name == "einsum":
+        return len(node.inputs) > 1
     if op.name == "write":
         return path_view(type_, strides, node.attrs["path"]) is not None
     if op.name in WRITES_OUT:
@@ -102,7 +115,7 @@ def power_shortcut(node: Node) -> str | None:
 def may_raise(node: Node) -> bool:
     """Whether the node can raise for reasons other than the floating-point error settings."""
     op = node.op
-    if op.kind is Kind.VIEW or op.name in ("param", "constant", "write", "copy"):
+    if op.kind is Kind.VIEW or op.name in ("param", "constant"):
         return False
     if any(not isinstance(operand.type, ArrayType) for operand in node.inputs):
         return True
@@ -110,4 +123,4 @@ def may_raise(node: Node) -> bool:
         return node.type.dtype.kind not in "fc"  # type: ignore[union-attr]
     if op.kind is Kind.ELEMENTWISE:
         return not (isinstance(op.numpy, np.ufunc) or op.name in WRITES_OUT)
-    return op.name not in WRITES_OUT
+    return op.name not in WRITES_OUT or op.name in _CHECKS_VALUES
