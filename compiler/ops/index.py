@@ -315,7 +315,7 @@ def ufunc_at_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
     axes, name = node.attrs["axes"], node.attrs["ufunc"]
     x, *rest = node.inputs
     if name in ("add", "subtract"):
-        part = b.gather(ct, *rest[1:], axes=axes)
+        part = b.cast(b.gather(ct, *rest[1:], axes=axes), rest[0].dtype)
         return ct, part if name == "add" else b.negative(part), *(None for _ in rest[1:])
     if name in ("maximum", "minimum"):
         values, *indices = rest

@@ -3,6 +3,40 @@
 Importing this package fills the registry. A NumPy function that is not in it raises, naming itself.
 """
 
-from . import creation, elementwise, indexing, matmul, reduce, registry, shape
+from . import (
+    bodies,
+    conversion,
+    creation,
+    cumulative,
+    elementwise,
+    indexing,
+    joining,
+    matmul,
+    mutate,
+    reduce,
+    registry,
+    rounding,
+    shape,
+    sorting,
+    statistics,
+    ufunc_methods,
+)
 
-__all__ = ["creation", "elementwise", "indexing", "matmul", "reduce", "registry", "shape"]
+__all__ = [
+    "bodies",
+    "conversion",
+    "creation",
+    "cumulative",
+    "elementwise",
+    "indexing",
+    "joining",
+    "matmul",
+    "mutate",
+    "reduce",
+    "registry",
+    "rounding",
+    "shape",
+    "sorting",
+    "statistics",
+    "ufunc_methods",
+]

@@ -1,4 +1,8 @@
-"""Reductions: sum, prod, max, min, mean, var, std, any, all and the ufuncs' reduce."""
+"""Reductions: every ufunc's `reduce` with dtype, out, keepdims, initial and where, and the functions on them.
+
+NumPy does each call on a miniature of the operand first: it raises, and says in which dtype and layout the
+result comes. Sums, products, extrema, any and all have primitives; what is masked, begun or rare is `ufunc_reduce`.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.ir.node import Node
 from ...compiler.ir.opdef import OPS
+from ..promote import operand_node
 from ..trace import Trace
 from ..traced_array import TracedArray, add_methods
 from .elementwise import store
-from .registry import implements, refuse, trace_of
+from .layout import like, miniature
+from .registry import implements, known, refuse, trace_of
 
 REDUCTION_OF: dict[np.ufunc, str] = {
     np.add: "sum",
     np.multiply: "prod",
     np.maximum: "max",
     np.minimum: "min",
+    np.fmax: "nanmax",
+    np.fmin: "nanmin",
     np.logical_and: "all",
     np.logical_or: "any",
 }
@@ -45,94 +54,127 @@ def ufunc_reduce(
     where: Any = True,
 ) -> Any:
     """`ufunc.reduce(array, …)`."""
-    trace = trace_of(array, out, where)
+    trace = trace_of(array, out, where, initial)
     x = trace.array(array)
     if type(out) is tuple:
         (out,) = out
     always_array = out is Ellipsis
-    out = None if always_array else out
-    if (
-        x.constant
-        and where is True
-        and initial is np._NoValue
-        and (out is None or (type(out) is TracedArray and out.constant))
-    ):
-        target = None if out is None else out.shadow
-        value = ufunc.reduce(x.shadow, axis=axis, dtype=dtype, keepdims=keepdims, out=target)
-        if out is not None:
-            out.storage.touched()
-            return out
-        return trace.constant(np.asarray(value) if always_array else value)
-    name = REDUCTION_OF.get(ufunc)
-    if name is None or name not in OPS:
-        raise refuse(f"np.{ufunc.__name__}.reduce")
-    axes = normal_axes(axis, x.ndim)
-    x, masked = _prepared(trace, ufunc, x, dtype, where, initial)
-    node = trace.operand(x)
+    target = None if out is None or always_array else _target(trace, out)
+    mask = None if where is True else trace.array(where)
+    start = initial if initial is np._NoValue else trace.lift(initial)
+    options: dict[str, Any] = {"keepdims": bool(keepdims), "dtype": dtype}
+    if x.constant and all(o is None or o.constant for o in (mask, target)) and known(start):
+        return _known(trace, ufunc, x, axis, mask, target, start, always_array, options)
+    if axis is not None:
+        axis = tuple(a.__index__() for a in axis) if type(axis) is tuple else axis.__index__()
+    model = _model(ufunc, x, axis, target, start, mask, options)
+    axes = normal_axes(axis, x.ndim) if x.ndim else ()
+    accumulated = accumulator(ufunc, x.dtype, dtype, None if target is None else target.dtype)
     trace.builder.loc = trace.loc()
-    attrs: dict[str, Any] = {"axes": axes}
-    if name in ("sum", "prod"):
-        attrs["dtype"] = accumulator(ufunc, x.dtype, dtype)
-    elif name in ("any", "all"):
-        node = (
-            trace.builder.cast(node, np.dtype(bool))
-            if node.dtype == bool
-            else trace.builder.not_equal(node, trace.builder.scalar(0, node))
-        )
-    if name in ("max", "min") and not x.size:
-        ufunc.reduce(np.empty(x.shape, x.dtype), axis=axes)
-    made = trace.builder.make(OPS[name], (node,), attrs)
-    return finish(trace, made, x, axes, keepdims, out, always_array)
-
-
-def accumulator(ufunc: np.ufunc, dtype: Any, asked: Any) -> Any:
-    """The dtype that a sum or product accumulates in: NumPy widens small integers and booleans."""
-    if asked is not None:
-        return np.dtype(asked)
-    if dtype.kind in "bi" and dtype.itemsize < np.dtype(int).itemsize:
-        return np.dtype(int)
-    if dtype.kind == "u" and dtype.itemsize < np.dtype(np.uint).itemsize:
-        return np.dtype(np.uint)
-    return dtype.newbyteorder("=")
-
-
-def _prepared(
-    trace: Trace, ufunc: np.ufunc, x: TracedArray, dtype: Any, where: Any, initial: Any
-) -> tuple[Any, bool]:
-    """The operand with masked-out elements replaced by the neutral or initial value."""
-    if where is True and initial is np._NoValue:
-        return x, False
-    raise refuse("initial= or where= of a reduction")
-
-
-def finish(
-    trace: Trace,
-    node: Any,
-    x: TracedArray,
-    axes: tuple[int, ...],
-    keepdims: bool,
-    out: Any,
-    always_array: bool,
-) -> Any:
-    """The result of a reduction: shape with or without the reduced axes, layout, `out=`."""
+    node = _node(trace, ufunc, x, axes, accumulated, dtype, start, mask)
     if keepdims:
-        shape = tuple(1 if axis in axes else n for axis, n in enumerate(x.shape))
-        node = trace.builder.reshape(node, shape)
-    if out is not None:
-        target = trace.lift(out)
-        trace.check_writeable(target)
+        kept = tuple(1 if place in axes else n for place, n in enumerate(x.shape))
+        node = trace.builder.reshape(node, kept)
+    if target is not None:
         store(trace, target, node)
         return target
-    layout = reduced_layout(x.shadow, axes, keepdims, node.dtype)
+    layout = like(np.asarray(model), node.shape, node.dtype)
     return trace.fresh(node, layout, scalar=not node.shape and not always_array)
 
 
-def reduced_layout(shadow: Any, axes: tuple[int, ...], keepdims: bool, dtype: Any) -> Any:
-    """Memory laid out as NumPy lays out a reduction's result: the operand's K order without the axes."""
-    index = tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(shadow.ndim))
-    kept = np.empty_like(shadow, dtype=dtype, subok=False)[index]
-    result = np.empty_like(kept, subok=False)
-    return result if keepdims else result.reshape([n for a, n in enumerate(shadow.shape) if a not in axes])
+def _target(trace: Trace, out: Any) -> TracedArray:
+    target = trace.lift(out)
+    if type(target) is not TracedArray or target.scalar:
+        raise TypeError("return arrays must be of ArrayType")
+    if not target.shadow.flags.writeable:
+        raise ValueError("output array is read-only")
+    trace.check_writeable(target)
+    return target
+
+
+def _known(
+    trace: Trace, ufunc: np.ufunc, x: Any, axis: Any, mask: Any, target: Any, start: Any, always: bool,
+    options: dict[str, Any],
+) -> Any:  # fmt: skip
+    """A reduction of what is known: done now, by NumPy."""
+    if mask is not None:
+        options["where"] = mask.known()
+    if start is not np._NoValue:
+        options["initial"] = start.known() if type(start) is TracedArray else start
+    if target is not None:
+        ufunc.reduce(x.shadow, axis, out=target.shadow, **options)
+        target.storage.touched()
+        return target
+    value = ufunc.reduce(x.shadow, axis, **options)
+    return trace.constant(np.asarray(value) if always else value)
+
+
+def _model(
+    ufunc: np.ufunc, x: TracedArray, axis: Any, target: Any, start: Any, mask: Any, options: dict[str, Any]
+) -> Any:
+    """The call on a miniature: raises what NumPy raises, and is laid out as the result will be."""
+    if mask is not None:
+        fits = np.broadcast_shapes(mask.shape[max(0, mask.ndim - x.ndim) :], x.shape) == x.shape
+        shadows = [x.shadow, mask.shadow] if fits and mask.ndim <= x.ndim else []
+        options["where"] = np.ones((), mask.dtype)
+        if not shadows:
+            ufunc.reduce(np.ones(x.shape, x.dtype), axis, where=np.ones(mask.shape, bool))
+    if start is not np._NoValue:
+        options["initial"] = (
+            start if known(start) and type(start) is not TracedArray else np.ones((), start.dtype)[()]
+        )
+    with np.errstate(all="ignore"):
+        model = ufunc.reduce(miniature(x.shadow), axis, **options)
+        if target is not None:
+            axes = normal_axes(axis, x.ndim)
+            gone = () if options["keepdims"] else axes
+            shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape) if k not in gone)
+            ufunc.reduce(miniature(x.shadow), axis, out=np.empty(np.shape(model), target.dtype), **options)
+            if target.shape != shape:
+                ufunc.reduce(
+                    np.ones(x.shape, x.dtype), axis, out=np.empty(target.shape, target.dtype), **options
+                )
+    return model
+
+
+def accumulator(ufunc: np.ufunc, dtype: Any, asked: Any, out: Any = None) -> Any:
+    """The dtype that a reduction accumulates in; NumPy widens small integers and booleans in sums."""
+    if asked is not None:
+        return np.dtype(asked)
+    return ufunc.resolve_dtypes((out, dtype, None), reduction=True)[0]
+
+
+def _node(
+    trace: Trace, ufunc: np.ufunc, x: TracedArray, axes: tuple[int, ...], accumulated: Any, dtype: Any,
+    start: Any, mask: Any,
+) -> Node:  # fmt: skip
+    """The primitive of a reduction."""
+    b, node = trace.builder, trace.operand(x)
+    name = REDUCTION_OF.get(ufunc)
+    if mask is None and start is np._NoValue and name is not None:
+        attrs: dict[str, Any] = {"axes": axes}
+        if name in ("sum", "prod"):
+            attrs["dtype"] = accumulated
+        elif name not in ("any", "all"):
+            node = b.cast(node, accumulated)
+        return b.make(OPS[name], (node,), attrs)
+    operands = [node]
+    if mask is not None:
+        operands.append(b.broadcast_to(b.cast(trace.operand(mask), np.dtype(bool)), x.shape))
+    asked = accumulated if dtype is not None or name in ("sum", "prod") else None
+    started = start is not np._NoValue
+    if started:
+        if start is None:
+            raise refuse(f"np.{ufunc.__name__}.reduce with initial=None")
+        operands.append(operand_node(trace, start, accumulated))
+    attrs = {
+        "ufunc": ufunc.__name__,
+        "axes": axes,
+        "dtype": asked,
+        "masked": mask is not None,
+        "started": started,
+    }
+    return b.make(OPS["ufunc_reduce"], operands, attrs)
 
 
 def _reduction(ufunc: np.ufunc) -> Any:
@@ -165,79 +207,37 @@ implements(np.max, np.amax)(_reduction_without_dtype(np.maximum))
 implements(np.min, np.amin)(_reduction_without_dtype(np.minimum))
 
 
-@implements(np.mean)
-def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-) -> Any:
-    """np.mean as NumPy computes it: a sum (float16 in float32, integers in float64), then one division."""
-    trace = trace_of(a)
-    x = trace.array(a)
-    keepdims = False if keepdims is np._NoValue else bool(keepdims)
-    if where is not np._NoValue and where is not True:
-        raise refuse("np.mean with where=")
-    axes = normal_axes(axis, x.ndim)
-    count = int(np.prod([x.shape[axis] for axis in axes], dtype=int))
-    half = False
-    if dtype is None:
-        if x.dtype.kind in "iub":
-            dtype = np.dtype("f8")
-        elif x.dtype == np.float16:
-            dtype, half = np.dtype("f4"), True
-    total = ufunc_reduce(np.add, x, axes, dtype, None, keepdims)
-    result = np.true_divide(
-        total, count, dtype=total.dtype, casting="unsafe", **({"out": out} if out is not None else {})
-    )
-    if half and out is None:
-        result = result.astype(np.float16)
-    return result
+def _logical(ufunc: np.ufunc) -> Any:
+    def handler(
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+    ) -> Any:
+        keepdims = False if keepdims is np._NoValue else bool(keepdims)
+        where = True if where is np._NoValue else where
+        return ufunc_reduce(ufunc, a, axis, None, out, keepdims, np._NoValue, where)
+
+    return handler
 
 
-@implements(np.var)
-def var(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
-    where: Any = True, mean: Any = np._NoValue, correction: Any = np._NoValue,
-) -> Any:  # fmt: skip
-    """np.var as NumPy computes it: the mean of squared deviations."""
-    trace = trace_of(a)
-    x = trace.array(a)
-    keepdims = False if keepdims is np._NoValue else bool(keepdims)
-    if correction is not np._NoValue:
-        ddof = correction
-    if dtype is None and x.dtype.kind in "iub":
-        dtype = np.dtype("f8")
-    axes = normal_axes(axis, x.ndim)
-    count = int(np.prod([x.shape[axis] for axis in axes], dtype=int))
-    if mean is np._NoValue:
-        mean = np.true_divide(ufunc_reduce(np.add, x, axes, dtype, None, True), count)
-    deviation = x - mean
-    if x.dtype.kind == "c":
-        squares = np.real(np.multiply(deviation, np.conjugate(deviation)))
-    else:
-        squares = np.multiply(deviation, deviation)
-    total = ufunc_reduce(np.add, squares, axes, dtype, None, keepdims)
-    return np.true_divide(
-        total,
-        max(count - ddof, 0),
-        dtype=total.dtype,
-        casting="unsafe",
-        **({"out": out} if out is not None else {}),
-    )
+implements(np.any)(_logical(np.logical_or))
+implements(np.all)(_logical(np.logical_and))
 
 
-@implements(np.std)
-def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    **options: Any,
-) -> Any:
-    """np.std: the square root of np.var."""
-    return np.sqrt(
-        var(a, axis, dtype, None, ddof, keepdims, **options), **({"out": out} if out is not None else {})
-    )
+@implements(np.ptp)
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    """np.ptp: the largest element minus the smallest."""
+    options = {} if keepdims is np._NoValue else {"keepdims": keepdims}
+    largest = np.max(a, axis=axis, **options)
+    smallest = np.min(a, axis=axis, **options)
+    return np.subtract(largest, smallest, **({} if out is None else {"out": out}))
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    """np.count_nonzero: a sum of booleans."""
+    x = trace_of(a).array(a)
+    hits = x if x.dtype.kind == "b" else np.not_equal(x, x.dtype.type(0))
+    total = np.sum(hits, axis=axis, dtype=np.intp, keepdims=keepdims)
+    return total
 
 
 add_methods(
@@ -246,8 +246,7 @@ add_methods(
         "prod": np.prod,
         "max": np.max,
         "min": np.min,
-        "mean": np.mean,
-        "var": np.var,
-        "std": np.std,
+        "any": np.any,
+        "all": np.all,
     }
 )

@@ -1,0 +1,86 @@
+"""clip and round, and the functions on them that run NumPy's own bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..traced_array import TracedArray, add_methods
+from .bodies import run_bodies, transplanted
+from .registry import implements, trace_of
+
+
+def clip_method(array: Any, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
+    """`x.clip(min, max)`."""
+    from numpy._core import _methods
+
+    return transplanted(_methods._clip)(array, min, max, out=out, **options)
+
+
+@implements(np.round, np.around)
+def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """np.round: scaled, rounded half to even, scaled back."""
+    trace = trace_of(a, out)
+    x = trace.array(a)
+    decimals = decimals.__index__()
+    if x.dtype.kind == "c":
+        return _round_complex(x, decimals, out)
+    if x.dtype.kind in "iu" and decimals >= 0:
+        if out is None:
+            return x if x.scalar else x.copy(order="K")[() if not x.ndim else ...]
+        _check_shape(x, out)
+        out[...] = x
+        return out
+    if decimals == 0:
+        return np.rint(x, **({} if out is None else {"out": out}))
+    return _scaled(x, decimals, out)
+
+
+def _check_shape(x: TracedArray, out: Any) -> None:
+    if np.shape(out) != x.shape:
+        raise ValueError("invalid output shape")
+
+
+def _order(x: TracedArray) -> str:
+    """The order of the memory that NumPy makes for a rounded array: Fortran's for Fortran's, else C."""
+    flags = x.shadow.flags
+    return "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+
+
+def _scaled(x: TracedArray, decimals: int, out: Any) -> Any:
+    first, last = (np.multiply, np.divide) if decimals > 0 else (np.divide, np.multiply)
+    factor = 10.0 ** abs(decimals)
+    whole = x.dtype.kind in "iu"
+    result = out
+    if out is None:
+        kind = np.dtype("f8") if whole else x.dtype
+        made = np.zeros_like(x.shadow, kind) if whole else np.zeros(x.shape, kind, order=_order(x))  # type: ignore[call-overload]
+        result = x.owner.constant(made)
+    else:
+        _check_shape(x, out)
+    first(x, factor, out=result)
+    np.rint(result, out=result)
+    last(result, factor, out=result)
+    if whole and out is None:
+        result = result.astype(x.dtype, order=_order(x))
+    return result if result.ndim or out is not None else result[()]
+
+
+def _round_complex(x: TracedArray, decimals: int, out: Any) -> Any:
+    result = out
+    if out is None:
+        result = x.owner.constant(np.zeros(x.shape, x.dtype, order=_order(x)))  # type: ignore[call-overload]
+    else:
+        _check_shape(x, out)
+    real, imag = round_(np.real(x), decimals), round_(np.imag(x), decimals)
+    np.real(result)[...] = real
+    np.imag(result)[...] = imag
+    return result if result.ndim or out is not None else result[()]
+
+
+run_bodies(
+    np.clip, np.fix, np.nan_to_num, np.isposinf, np.isneginf, np.isreal, np.iscomplex, np.angle, np.unwrap,
+    np.sinc,
+)  # fmt: skip
+add_methods({"clip": clip_method, "round": np.round})

@@ -1,0 +1,111 @@
+"""Means and spreads as NumPy computes them, median and quantiles, histograms and what counts.
+
+mean, var and std follow `numpy._core._methods` step by step, because each step rounds. What NumPy decides by
+looking at values (whether a NaN is present, whether weights sum to zero) becomes a `where`, or is left out
+where it would only raise or warn.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ..traced_array import TracedArray, add_methods
+from .reduce import normal_axes
+from .registry import implements, trace_of
+
+
+def _given(value: Any, default: Any) -> Any:
+    return default if value is np._NoValue else value
+
+
+def _count(x: Any, axis: Any, where: Any, keepdims: bool) -> Any:
+    """How many elements a mean divides by: a number, or an array under a mask."""
+    if where is True:
+        return np.intp(np.prod([x.shape[k] for k in normal_axes(axis, x.ndim)], dtype=int))
+    return np.add.reduce(np.broadcast_to(where, x.shape), axis, np.intp, None, keepdims)
+
+
+def _divided(total: Any, count: Any) -> Any:
+    """A total divided by its count, in its own dtype and, if it is an array, in place."""
+    if total.scalar:
+        return (total / count).astype(total.dtype)
+    return np.true_divide(total, count, out=total, casting="unsafe", subok=False)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=5)
+
+
+@implements(np.mean)
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    """np.mean: a sum (float16 in float32, integers in float64), then one division."""
+    x = trace_of(a, where, out).array(a)
+    keepdims, where = bool(_given(keepdims, False)), _given(where, True)
+    count = _count(x, axis, where, keepdims)
+    if where is True and not count:
+        _warn("Mean of empty slice")
+    half = False
+    if dtype is None:
+        if x.dtype.kind in "iub":
+            dtype = np.dtype("f8")
+        elif x.dtype == np.float16:
+            dtype, half = np.dtype("f4"), True
+    total = np.add.reduce(x, axis, dtype, out, keepdims, where=where)
+    result = _divided(total, count)
+    return result.astype(np.float16) if half and out is None else result
+
+
+@implements(np.var)
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
+    where: Any = True, mean: Any = np._NoValue, correction: Any = np._NoValue,
+) -> Any:  # fmt: skip
+    """np.var: the mean of squared deviations."""
+    x = trace_of(a, where, out).array(a)
+    keepdims, where = bool(_given(keepdims, False)), _given(where, True)
+    if correction is not np._NoValue:
+        if ddof != 0:
+            np.var([1.0], ddof=1, correction=1)
+        ddof = correction
+    count = _count(x, axis, where, keepdims)
+    if where is True and type(ddof) in (int, float) and ddof >= count:
+        _warn("Degrees of freedom <= 0 for slice")
+    if dtype is None and x.dtype.kind in "iub":
+        dtype = np.dtype("f8")
+    if mean is np._NoValue:
+        mean = np.add.reduce(x, axis, dtype, keepdims=True, where=where)
+        divisor = count if where is True or count.scalar else count.reshape(mean.shape)
+        mean = _divided(mean, divisor)
+    squares = _squares(x, np.subtract(x, mean, out=...))
+    total = np.add.reduce(squares, axis, dtype, out, keepdims, where=where)
+    return _divided(total, np.maximum(count - ddof, 0))
+
+
+def _squares(x: TracedArray, deviation: Any) -> Any:
+    """Squared sizes of deviations, in memory as NumPy leaves them."""
+    if x.dtype.kind in "fiu":
+        return np.square(deviation, out=deviation)
+    if deviation.dtype.kind == "c":
+        real, imag = np.real(deviation), np.imag(deviation)
+        np.square(real, out=real)
+        np.square(imag, out=imag)
+        return np.add(real, imag, out=real)
+    return np.real(np.multiply(deviation, np.conjugate(deviation), out=deviation))
+
+
+@implements(np.std)
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
+    **options: Any,
+) -> Any:  # fmt: skip
+    """np.std: the square root of np.var."""
+    spread = var(a, axis, dtype, out, ddof, keepdims, **options)
+    return np.sqrt(spread) if spread.scalar else np.sqrt(spread, out=spread)
+
+
+add_methods({"mean": np.mean, "var": np.var, "std": np.std})
