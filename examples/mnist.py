@@ -32,7 +32,7 @@ def initial_params(rng: np.random.Generator) -> dict[str, np.ndarray]:
     }
 
 
-def scores(params: dict[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+def scores(params: dict[str, np.ndarray], x: np.ndarray) -> Any:
     """Return one score for each class, [n, 10], of images x [n, 784]."""
     hidden = np.maximum(x @ params["w1"] + params["b1"], 0)
     return hidden @ params["w2"] + params["b2"]

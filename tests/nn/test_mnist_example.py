@@ -27,7 +27,7 @@ def test_the_example_learns_reports_and_draws(
     example: ModuleType, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "drawings"
-    # Where a floating-point error would raise, writes to arguments wait in memory that the plan does not count.
+    # Where a floating-point error may raise, writes to arguments wait in memory of their own: not here.
     with np.errstate(all="ignore"):
         assert example.main(["--data", str(folder), "--epochs", "3", "--batch", "50", "--out", str(out)]) == 0
     told = capsys.readouterr().out
