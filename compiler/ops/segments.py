@@ -34,7 +34,8 @@ def reduceat_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
     if name == "add":
         part = b.segments_spread(ct, starts, axis=axis, length=operand.shape[axis])
         return as_operand(b, operand, part), None
-    if name not in RULES:
+    if name not in RULES or name == "hypot":
+        # A segment of one element is that element, sign and all, while hypot.reduce gives its size.
         raise no_rule(node)
     if starts.op.name != "constant":
         raise NotDifferentiableError(node, "where its segments begin is not known when the graph is built")
