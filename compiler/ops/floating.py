@@ -109,7 +109,7 @@ elementwise(
     "frexp",
     frexp_vjp,  # type: ignore[arg-type]
     doc="mantissa in [1/2, 1) and binary exponent, as a tuple",
-    samples=_real,
+    samples=(Sample("within_binades", values([0.7, -1.4, 3.1])), *_real[1:]),
 )
 elementwise(
     "modf",

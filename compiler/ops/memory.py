@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.builder import Builder
+from ..ir.literal import Literal
 from ..ir.node import Node
 from ..ir.opdef import OPS, Attrs, Cotangents, Flow, Kind, NotDifferentiable, OpDef, Sample, register
 from ..ir.types import ArrayType, ScalarType, TupleType, Type, array_of, array_type, scalar_type
@@ -34,6 +35,10 @@ register(
         lambda types, attrs: attrs["value"].type,
         lambda value: value.value,
         LEAF,
+        samples=(
+            Sample("array", lambda rng: (), {"value": Literal.of([1.0, 2.0])}),
+            Sample("number", lambda rng: (), {"value": Literal.of(2.5)}),
+        ),
     )
 )
 
@@ -169,6 +174,11 @@ register(
         lambda x, index: x[index],
         NotDifferentiable("the driver hands its cotangent to the op below"),
         ("C1: the operand is a tuple that has this index",),
+        (
+            Sample("second", lambda rng: ((rng.normal(size=3), rng.normal(size=2)),), {"index": 1}),
+            Sample("beyond", lambda rng: ((rng.normal(size=3),),), {"index": 1}, breaks="C1"),
+            Sample("no_tuple", normal(3), {"index": 0}, breaks="C1"),
+        ),
     )
 )
 

@@ -7,6 +7,8 @@ chain of views can also be an attr (`path`) of `write`: a tuple of (op name, sor
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -126,7 +128,7 @@ def broadcast_type(types: Sequence[Type], attrs: Attrs) -> Type:
     axes, shape = attrs["axes"], attrs["shape"]
     if len(axes) != type_.ndim or any(shape[axis] != n for axis, n in zip(axes, type_.shape, strict=False)):
         OPS["broadcast"].fail("C2", f"the axes of {type_} do not match axes {axes} of shape {shape}")
-    if any(one >= two for one, two in zip(axes, axes[1:], strict=False)):
+    if any(one >= two for one, two in pairwise(axes)):
         OPS["broadcast"].fail("C3", f"axes {axes} do not increase")
     return array_type(shape, type_.dtype)
 
@@ -315,10 +317,10 @@ register(
 )
 
 
-def real_type(types: Sequence[Type], attrs: Attrs) -> Type:
-    type_ = _array("real", types)
+def part_type(name: str, types: Sequence[Type], attrs: Attrs) -> Type:
+    type_ = _array(name, types)
     if type_.dtype.kind != "c":
-        OPS["real"].fail("C2", f"{type_} is not complex")
+        OPS[name].fail("C2", f"{type_} is not complex")
     return array_type(type_.shape, np.empty(0, type_.dtype).real.dtype)
 
 
@@ -337,7 +339,7 @@ for _name, _function, _vjp in (("real", np.real, real_vjp), ("imag", np.imag, im
             _name,
             f"the {_name} part of a complex array",
             Kind.VIEW,
-            real_type,
+            partial(part_type, _name),
             _function,
             _vjp,
             (C_ARRAY, "C2: the operand is complex"),
@@ -345,6 +347,7 @@ for _name, _function, _vjp in (("real", np.real, real_vjp), ("imag", np.imag, im
                 Sample("complex", lambda rng: (rng.normal(size=3) + 1j * rng.normal(size=3),)),
                 Sample("float", normal(3), breaks="C2"),
             ),
+            flow=Flow.MOVES,
         )
     )
 
@@ -389,6 +392,7 @@ register(
         (
             Sample("integers", normal(3), {"dtype": np.dtype("i8")}, differentiable=False),
             Sample("halves", normal(3), {"dtype": np.dtype("f4")}, differentiable=False),
+            Sample("pairs", normal(2, 4), {"dtype": np.dtype("c16")}),
             Sample("uneven", normal(3, dtype="f4"), {"dtype": np.dtype("f8")}, breaks="C2"),
         ),
     )

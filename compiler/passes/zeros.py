@@ -106,6 +106,10 @@ def condition_of(b: Builder, node: Node, position: int) -> Node | None:
         other = node.inputs[1 - position]
         wins = b.greater_equal(mine, other) if name == "maximum" else b.less_equal(mine, other)
         return b.broadcast_to(wins, node.shape)
+    if name == "clip" and position == 0:
+        _, low, high = node.inputs
+        inside = b.logical_and(b.greater_equal(mine, low), b.less_equal(b.maximum(mine, low), high))
+        return b.broadcast_to(inside, node.shape)
     return None
 
 
@@ -130,7 +134,7 @@ def through(b: Builder, node: Node, position: int, mask: Mask | None) -> Mask | 
 
 def _chosen(b: Builder, node: Node, position: int, mask: Mask | None) -> Mask:
     """The mask behind an elementwise choice."""
-    if node.op.name not in ("where", "maximum", "minimum"):
+    if node.op.name not in ("where", "maximum", "minimum") and (node.op.name, position) != ("clip", 0):
         return _moved(b, node, position, mask)
 
     def make(*given: Node) -> Node:
@@ -200,4 +204,6 @@ def restored(b: Builder, mask: Mask, ct: Node) -> Node:
     """The cotangent with its structural zeros put back."""
     if mask.is_full():
         return ct
+    if isinstance(ct.type, ScalarType):
+        return b.item(restored(b, mask, b.cast(ct, ct.dtype)))
     return b.where(mask.node(), ct, b.scalar(0, ct))
