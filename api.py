@@ -214,7 +214,11 @@ class CompiledFunction:
     ) -> Any:
         """Draw the graph (or the plan) for these arguments, or of the last trace if none are given."""
         found = self.specialization(*args, **kwargs) if args or kwargs else self._last()
-        return draw(found.plan if plan else found.graph, path)
+        if plan:
+            return draw(found.plan, path)
+        from .compiler.draw import output_names
+
+        return draw(found.graph, path, outputs=output_names(found.plan))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -10,9 +10,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from .ir.node import Graph, Node
 from .ir.types import Type
+
+if TYPE_CHECKING:
+    import os
 
 Strides = tuple[int, ...]
 
@@ -142,6 +146,22 @@ class Plan:
         from .plan_text import plan_text
 
         return plan_text(self)
+
+    def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """A Drawing of the steps and the arena, or with a path the file written: see `compiler.draw.draw`."""
+        from .draw import draw
+
+        return draw(self, path, **options)
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows: the picture."""
+        svg: str | None = self.draw()._repr_svg_()
+        return svg
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows where there is no Graphviz: the text."""
+        text: str | None = self.draw()._repr_html_()
+        return text
 
     def __repr__(self) -> str:
         return f"<Plan {self.graph.name}: {len(self.steps)} steps, arena {self.arena_bytes} bytes>"

@@ -14,6 +14,8 @@ from .opdef import Attrs, OpDef
 from .types import Type
 
 if TYPE_CHECKING:
+    import os
+
     import networkx
 
 
@@ -91,6 +93,22 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {len(self.params)} params, {len(self.nodes)} nodes>"
+
+    def draw(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """A Drawing, or with a path the file written: see `compiler.draw.draw` for the options."""
+        from ..draw import draw
+
+        return draw(self, path, **options)
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows: the picture."""
+        svg: str | None = self.draw()._repr_svg_()
+        return svg
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows where there is no Graphviz: the text."""
+        text: str | None = self.draw()._repr_html_()
+        return text
 
     def to_networkx(self) -> networkx.MultiDiGraph[int]:
         """The graph as networkx sees it: node keys are positions in `nodes`, edges carry `position`."""
