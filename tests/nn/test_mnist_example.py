@@ -38,8 +38,11 @@ def test_the_example_learns_reports_and_draws(
     assert re.search(r"step time +\d+ µs, median of 12\n", told)
     memory = re.search(r"peak memory +(\d+) kB predicted, (\d+) kB measured\n", told)
     assert memory is not None
-    predicted, measured = (int(found) for found in memory.groups())
-    assert predicted <= measured <= 1.1 * predicted
+    predicted, measured = (1000 * int(found) for found in memory.groups())
+    # No plan counts NumPy's own iteration buffers, so many elements for each of up to three operands; a second
+    # copy of the larger weights would be four times that.
+    buffers = 3 * np.getbufsize() * np.dtype(np.float32).itemsize
+    assert predicted <= measured <= predicted + buffers
     assert (out / "mnist_step.svg").read_text(encoding="utf-8").count("<svg") == 1
 
 
