@@ -15,7 +15,8 @@ from typing import Any
 from ..compiler.plan import Plan
 from .arena import Arena
 from .errstate import warnings_may_raise
-from .writer import Chunk, Window, Writer
+from .scope import Chunk, Window
+from .writer import Writer
 
 Run = Callable[[Sequence[Any]], "list[Any]"]
 _POOLED = 8
@@ -38,7 +39,7 @@ class _Program:
     def __init__(self, plan: Plan, *, aside: bool, poison: bool) -> None:
         writer = Writer(plan, aside=aside, poison=poison)
         self.chunks: list[Chunk] = writer.write()
-        self.slots = len(writer.slots)
+        self.slots = len(writer.names.slots)
         self.binders = [_function(chunk.source) for chunk in self.chunks]
         self.arena_bytes = plan.arena_bytes
         self.poison = poison

@@ -25,20 +25,29 @@ def view_of(node: Node, strides: Strides) -> Seen | None:
 
 
 @lru_cache(maxsize=4096)
+def path_nodes(type_: ArrayType, path: Path) -> tuple[Node, ...]:
+    """The view nodes of a path on an array of this type, which is the input of the first."""
+    builder = Builder()
+    made = [builder.param("base", type_)]
+    for name, attrs in path:
+        made.append(builder.make(OPS[name], (made[-1],), dict(attrs)))
+    return tuple(made[1:])
+
+
+@lru_cache(maxsize=4096)
 def path_view(type_: ArrayType, strides: Strides, path: Path) -> tuple[int, ArrayType, Strides] | None:
     """Offset, type and strides of what a path of views shows of an array; None where a step copies."""
-    builder = Builder()
-    node = builder.param("base", type_)
     offset = 0
-    for name, attrs in path:
-        seen = builder.make(OPS[name], (node,), dict(attrs))
-        view = view_of(seen, strides)
+    seen = type_
+    for node in path_nodes(type_, path):
+        view = view_of(node, strides)
         if view is None:
             return None
         offset += view[0]
-        node, strides = seen, view[1]
-    assert isinstance(node.type, ArrayType)
-    return offset, node.type, strides
+        strides = view[1]
+        assert isinstance(node.type, ArrayType)
+        seen = node.type
+    return offset, seen, strides
 
 
 def _identity(node: Node, x: Node, strides: Strides) -> Seen:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tapeless.compiler import ops as _registered  # noqa: F401
-from tapeless.compiler.ir import ArrayType, Builder, Kind, Node
+from tapeless.compiler.ir import ArrayType, Builder, Kind, TupleType, Type
 from tapeless.compiler.ir.opdef import OPS, Sample
 from tapeless.compiler.ir.types import GENERATOR, array_type, scalar_type
 from tapeless.compiler.passes.layout import RULES, assign_layouts
@@ -45,21 +45,21 @@ def layouts(array: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
     return found
 
 
-def param(builder: Builder, name: str, value: Any) -> Node:
+def type_of(value: Any) -> Type:
     if isinstance(value, np.random.Generator):
-        return builder.param(name, GENERATOR)
-    if isinstance(value, np.ndarray):
-        return builder.param(name, array_type(value.shape, value.dtype))
-    if isinstance(value, np.generic):
-        return builder.param(name, array_type((), value.dtype))
-    return builder.param(name, scalar_type(type(value)))
+        return GENERATOR
+    if isinstance(value, tuple):
+        return TupleType(tuple(map(type_of, value)))
+    if isinstance(value, (np.ndarray, np.generic)):
+        return array_type(value.shape, value.dtype)
+    return scalar_type(type(value))
 
 
 @pytest.mark.parametrize(("op", "sample"), SAMPLES)
 def test_rules_agree_with_numpy(op: Any, sample: Sample) -> None:
     values = sample.inputs(np.random.default_rng(1))
     builder = Builder()
-    params = [param(builder, f"x{k}", value) for k, value in enumerate(values)]
+    params = [builder.param(f"x{k}", type_of(value)) for k, value in enumerate(values)]
     node = builder.make(op, params, sample.attrs)
     choices = [layouts(v) if isinstance(v, np.ndarray) and v.ndim else [v] for v in values]
     everything = list(itertools.product(*choices))

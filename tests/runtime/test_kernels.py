@@ -1,4 +1,4 @@
-"""Every op through the NumPy executor: values, types, layouts and memory as the reference interpreter has them."""
+"""Every op through the NumPy executor: values, types, layouts, memory as the reference interpreter has them."""
 
 import itertools
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import pytest
 from tapeless.compiler import ops as _registered  # noqa: F401
 from tapeless.compiler.ir import ArrayType, Builder, GeneratorType, Graph, Kind, Node, ScalarType, TupleType
 from tapeless.compiler.ir.opdef import OPS, OpDef, Sample
-from tapeless.compiler.ir.types import GENERATOR, array_type, scalar_type
+from tapeless.compiler.ir.types import GENERATOR, Type, array_type, scalar_type
 from tapeless.compiler.passes.memory import REPLACES, WRITES_OUT
 from tapeless.compiler.plan import Place, Target, make_plan
 from tapeless.compiler.plan_verify import verify_plan
@@ -26,12 +26,18 @@ SAMPLES = [
 ]
 
 
-def param(builder: Builder, name: str, value: Any) -> Node:
+def type_of(value: Any) -> Type:
     if isinstance(value, np.random.Generator):
-        return builder.param(name, GENERATOR)
+        return GENERATOR
+    if isinstance(value, tuple):
+        return TupleType(tuple(map(type_of, value)))
     if isinstance(value, (np.ndarray, np.generic)):
-        return builder.param(name, array_type(value.shape, value.dtype))
-    return builder.param(name, scalar_type(type(value)))
+        return array_type(value.shape, value.dtype)
+    return scalar_type(type(value))
+
+
+def param(builder: Builder, name: str, value: Any) -> Node:
+    return builder.param(name, type_of(value))
 
 
 def target(node: Node, result: Any) -> Target:

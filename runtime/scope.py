@@ -1,0 +1,97 @@
+"""The text of one generated function while it grows, and the names in it.
+
+Free variables are called v<n>_<hint>, locals have a letter and a number. A Window is a free variable that
+stands for a piece of the arena: each instance of the function binds it to its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..compiler.passes.strides import Strides, c_strides
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """An array in the arena: byte offset of its element 0, shape, dtype, byte strides."""
+
+    offset: int
+    shape: tuple[int, ...]
+    dtype: Any
+    strides: Strides
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A finished function: the source of `bind(…)`, which returns it, and what is to be bound."""
+
+    source: str
+    bound: tuple[Any, ...]
+
+
+@dataclass
+class Scope:
+    """One function `run(P, S)`: P are the values of the params, S holds what lives across functions."""
+
+    things: list[Any] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    locals: dict[Any, str] = field(default_factory=dict)
+    params: set[int] = field(default_factory=set)
+    indent: int = 2
+    _names: dict[Any, str] = field(default_factory=dict)
+    _windows: dict[str, Window] = field(default_factory=dict)
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self.indent + text)
+
+    def bind(self, thing: Any, hint: str = "c") -> str:
+        """The free variable for a function, a constant or a Window."""
+        window = type(thing) is Window
+        key = thing if window else id(thing)
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = f"v{len(self.things)}_{hint}"
+            self.things.append(thing)
+            if window:
+                self._windows[name] = thing
+        return name
+
+    def bits(self, name: str, itemsize: int) -> str:
+        """The memory of a named array as unsigned integers."""
+        dtype = np.dtype(f"u{itemsize}")
+        window = self._windows.get(name)
+        if window is None:
+            return f"{name}.view({self.bind(dtype, 'bits')})"
+        return self.bind(Window(window.offset, window.shape, dtype, window.strides), "bits")
+
+    def in_shape(self, name: str, shape: tuple[int, ...]) -> str:
+        """The memory of a named array, which lies in C order, in another shape."""
+        window = self._windows.get(name)
+        if window is None:
+            return f"{name}.reshape({shape!r})"
+        strides = c_strides(shape, window.dtype.itemsize)
+        return self.bind(Window(window.offset, shape, window.dtype, strides), "a")
+
+    def param(self, position: int) -> str:
+        """The local of a param."""
+        self.params.add(position)
+        return f"p{position}"
+
+    def local(self, key: Any, letter: str, number: int, make: str) -> str:
+        """The local of this key, set to the expression `make` where it is not there yet."""
+        name = self.locals.get(key)
+        if name is None:
+            name = self.locals[key] = f"{letter}{number}"
+            self.line(f"{name} = {make}")
+        return name
+
+    def finish(self) -> Chunk:
+        """The function's source."""
+        names = ", ".join(self._names.values())
+        loads = [f"        p{position} = P[{position}]" for position in sorted(self.params)]
+        body = [*loads, *self.lines] or ["        pass"]
+        source = "\n".join([f"def bind({names}):", "    def run(P, S):", *body, "    return run", ""])
+        return Chunk(source, tuple(self.things))
