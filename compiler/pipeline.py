@@ -6,17 +6,24 @@ rule of `compiler/rules/`. Planning begins where this list ends.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from .ir.node import Graph
+from .passes.bisect import Finding, Run, find_change
 from .passes.canonicalize import canonicalize
 from .passes.cse import cse
 from .passes.manager import Options, Pass, run_passes
 from .passes.simplify import simplify
+from .rules.rule import CANONICAL, SIMPLIFY
 
 PASSES = (
     Pass("canonicalize", canonicalize),  # one spelling: marks erased, views merged, constants on the right
     Pass("simplify", simplify),  # rules to a fixed point: less to compute, constants folded
     Pass("cse", cse),  # what is computed twice is computed once
 )
+
+NAMES = ({each.name for each in PASSES}, {rule.name for rule in (*CANONICAL.rules, *SIMPLIFY.rules)})
 
 
 def optimize(graph: Graph, *, fast_math: bool = False, disabled: frozenset[str] = frozenset()) -> Graph:
@@ -38,4 +45,41 @@ def optimize(graph: Graph, *, fast_math: bool = False, disabled: frozenset[str] 
           return %x
         }
     """
-    return run_passes(graph, PASSES, Options(fast_math, disabled))
+    return run_passes(graph, PASSES, _options(fast_math, disabled))
+
+
+def bisect(
+    graph: Graph,
+    run: Run,
+    values: Sequence[Any],
+    *,
+    fast_math: bool = False,
+    disabled: frozenset[str] = frozenset(),
+    tolerance: float = 0.0,
+) -> Finding | None:
+    """The pass, and the rule, that changed a value; None if none did.
+
+    Args:
+        graph: the graph before all passes.
+        run: runs a graph on values, such as the reference interpreter.
+        values: one value a param; they are copied for each run.
+        fast_math: as for `optimize`.
+        disabled: as for `optimize`.
+        tolerance: the part of a result's largest number by which it may differ. Gradients need one: the rules
+            for them promise accuracy, not bits.
+
+    Example:
+        >>> from tapeless.compiler.ir.parse import parse
+        >>> from tapeless.runtime.interpret import interpret
+        >>> graph = parse("graph @f(%x: f64[]) { %0: f64[] = mark %x {tag=0} return %0 }")
+        >>> print(bisect(graph, interpret, [2.0]))
+        None
+    """
+    return find_change(graph, run, values, PASSES, _options(fast_math, disabled), tolerance)
+
+
+def _options(fast_math: bool, disabled: frozenset[str]) -> Options:
+    unknown = disabled.difference(*NAMES) if disabled else None
+    if unknown:
+        raise ValueError(f"there is no pass and no rule named {', '.join(sorted(unknown))}")
+    return Options(fast_math, disabled)

@@ -13,7 +13,7 @@ from ..ir.node import Graph, Loc, Node
 from ..ir.types import holds_generator
 from ..rules.order import SYMMETRIC
 from .manager import DEFAULT, Options
-from .memory_identity import keep_distinct
+from .memory_identity import is_own_partner, keep_distinct
 
 _BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
 COMMUTATIVE = frozenset((*SYMMETRIC, *_BITWISE))
@@ -67,7 +67,12 @@ def _value_numbers(graph: Graph) -> dict[Node, int]:
             operands = [numbers[operand] for operand in node.inputs]
             if node.op.name in COMMUTATIVE and node.inputs[0].dtype.kind != "c":
                 operands.sort()
-            key = (node.op, tuple(operands), attrs_key(node.attrs) if node.attrs else ())
+            key = (
+                node.op,
+                tuple(operands),
+                attrs_key(node.attrs) if node.attrs else (),
+                is_own_partner(node),
+            )
         numbers[node] = known.setdefault(key, len(known))
     return numbers
 

@@ -18,12 +18,16 @@ def memory_of(node: Node) -> Node:
     return node
 
 
+def is_own_partner(node: Node) -> bool:
+    """Whether a node is a matrix product of two views of one array."""
+    return node.op.name == "matmul" and memory_of(node.inputs[0]) is memory_of(node.inputs[1])
+
+
 def keep_distinct(b: Builder, before: Node, after: Node) -> Node:
     """The matrix product `after`, marked where its operands have become one and those of `before` are two."""
-    if before.loc.backward or after.attrs.get("distinct") or after.op.name != "matmul":
+    if before.loc.backward or after.attrs.get("distinct") or not is_own_partner(after):
         return after
-    x, y = (memory_of(operand) for operand in after.inputs)
-    if x is not y or memory_of(before.inputs[0]) is memory_of(before.inputs[1]):
+    if is_own_partner(before):
         return after
     b.loc = before.loc
     return b.matmul(*after.inputs, distinct=True)

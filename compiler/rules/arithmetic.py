@@ -24,7 +24,7 @@ from .match import (
     scalar_value,
     uniform_value,
 )
-from .rule import SIMPLIFY, Fidelity
+from .rule import SIMPLIFY, Fidelity, RuleBuilder
 
 
 @SIMPLIFY.rule(
@@ -116,6 +116,7 @@ def add_zero(b: Builder, node: Node) -> Node | None:
     "subtract(0, x) -> negative(x)",
     on="subtract",
     fidelity=Fidelity.ROUNDING,
+    lowers="subtractions",
     before="""(%x: f64[3]) {
       %0: f64[] = constant {value=f64(0.0)}
       %1: f64[3] = subtract %0, %x
@@ -246,9 +247,9 @@ def negative_outwards(b: Builder, node: Node) -> Node | None:
       return %1, %2
     }""",
 )
-def negative_into_constant(b: Builder, node: Node) -> Node | None:
+def negative_into_constant(b: RuleBuilder, node: Node) -> Node | None:
     product = node.inputs[0]
-    if product.op.name not in ("multiply", "divide") or not is_float(product):
+    if product.op.name not in ("multiply", "divide") or not is_float(product) or b.is_shared(product):
         return None
     for place, factor in enumerate(product.inputs):
         value = scalar_value(factor)

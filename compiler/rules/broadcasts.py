@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from ..ir.builder import Builder
 from ..ir.node import Node
+from ..ir.types import ArrayType
 from .match import size_of
 from .rule import ELEMENTWISE, SIMPLIFY, Fidelity
 
 # NumPy chooses how to compute a power by the value of a 0-d exponent, and then rounds otherwise.
-_SEES_SCALARS = ("power", "float_power")
+SEES_SCALARS = ("power", "float_power")
+
+
+def _may_change_shape(node: Node) -> bool:
+    return node.op.name not in SEES_SCALARS and isinstance(node.type, ArrayType) and bool(node.shape)
 
 
 def _is_repeated_scalar(node: Node) -> bool:
@@ -31,7 +36,7 @@ def _is_repeated_scalar(node: Node) -> bool:
 def scalar_operand(b: Builder, node: Node) -> Node | None:
     """The one exception to "primitives do not broadcast": the other operands show the shape."""
     inputs = node.inputs
-    if len(inputs) < 2 or node.op.name in _SEES_SCALARS or not node.shape:
+    if len(inputs) < 2 or not _may_change_shape(node):
         return None
     if not any(map(_is_repeated_scalar, inputs)):
         return None
@@ -44,7 +49,7 @@ def scalar_operand(b: Builder, node: Node) -> Node | None:
 @SIMPLIFY.rule(
     "op(broadcast(x), broadcast(y)) -> broadcast(op(x, y)); op elementwise, the same axes",
     on=ELEMENTWISE,
-    fidelity=Fidelity.VALUES,
+    fidelity=Fidelity.ROUNDING,
     lowers="work",
     before="""(%x: f64[], %y: f64[3]) {
       %0: f64[2,3] = broadcast %x {axes=(), shape=(2, 3)}
@@ -62,7 +67,8 @@ def scalar_operand(b: Builder, node: Node) -> Node | None:
     }""",
 )
 def compute_before_broadcast(b: Builder, node: Node) -> Node | None:
-    if node.op.name in _SEES_SCALARS or not node.shape:
+    """The same bits but for a few functions that take another path for one element: fmax at ties, sinc."""
+    if not _may_change_shape(node):
         return None
     axes: tuple[int, ...] = ()
     for operand in node.inputs:

@@ -11,7 +11,7 @@ import math
 from ..ir.builder import Builder
 from ..ir.node import Node
 from .match import is_float, size_of, without_unit_axes
-from .rule import SIMPLIFY, Fidelity
+from .rule import SIMPLIFY, Fidelity, RuleBuilder
 
 
 def _same_dtype(node: Node) -> bool:
@@ -30,7 +30,7 @@ def _sum(b: Builder, x: Node, axes: tuple[int, ...]) -> Node:
     "sum(x, axes of length 1) -> reshape(x)",
     on="sum",
     fidelity=Fidelity.ROUNDING,
-    lowers="work",
+    lowers="axes that are summed",
     before="""(%x: f64[3,1,2]) {
       %0: f64[3] = sum %x {axes=(1, 2), dtype=f64}
       return %0
@@ -173,7 +173,7 @@ def sum_broadcast(b: Builder, node: Node) -> Node | None:
       return %1
     }""",
 )
-def sum_scaled(b: Builder, node: Node) -> Node | None:
+def sum_scaled(b: RuleBuilder, node: Node) -> Node | None:
     inner = node.inputs[0]
     if inner.op.name not in ("multiply", "divide", "negative") or not _same_dtype(node):
         return None
@@ -182,7 +182,7 @@ def sum_scaled(b: Builder, node: Node) -> Node | None:
     terms, *factors = inner.inputs
     if factors and inner.op.name == "multiply" and not terms.shape:
         (terms, factors) = (factors[0], [terms])
-    if any(factor.shape for factor in factors) or terms.type != inner.type:
+    if any(factor.shape for factor in factors) or terms.type != inner.type or b.is_shared(inner):
         return None
     return b.make(inner.op, (_sum(b, terms, node.attrs["axes"]), *factors), inner.attrs)
 

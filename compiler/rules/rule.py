@@ -14,7 +14,27 @@ from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.opdef import OPS
 
-Rewrite = Callable[[Builder, Node], "Node | None"]
+
+class RuleBuilder(Builder):
+    """What rules build with: a builder that also knows which nodes are read more than once.
+
+    Taking a node apart saves nothing where somebody else needs it whole; `declined` remembers that a rule
+    held back for that reason.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.readers: dict[Node, int] = {}
+        self.declined = False
+
+    def is_shared(self, node: Node) -> bool:
+        """Whether more than one node, or result, reads a node."""
+        shared = self.readers.get(node, 0) > 1
+        self.declined |= shared
+        return shared
+
+
+Rewrite = Callable[[RuleBuilder, Node], "Node | None"]
 
 ANY = "any op"
 ELEMENTWISE = "any elementwise op"
