@@ -1,8 +1,8 @@
 """Decompositions: svd, svdvals, qr.
 
 Equal singular values leave the vectors free to turn among each other. A loss that does not see the turn has
-a derivative, and gets it; one that does has none there, and gets NaN. Eigenvalues stand in
-`eigen.py`, what is built on decompositions in `least_squares.py`.
+a derivative, and gets it; one that does has none there, and gets NaN. Eigenvalues stand in `eigen.py`,
+what is built on decompositions in `least_squares.py`.
 """
 
 from __future__ import annotations
@@ -16,73 +16,11 @@ from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.opdef import OPS, Attrs, Cotangents, Kind, OpDef, Sample, register
 from ..ir.types import TupleType, Type, array_type
-from .base import conj, is_complex
-from .join import slice_along
-from .linalg import (
-    C_LAPACK,
-    adjoint,
-    as_matrices,
-    entries,
-    matrices,
-    real_dtype,
-    triangle,
-)
+from .base import is_complex
+from .linalg import C_LAPACK, adjoint, entries, matrices, real_dtype, triangle
+from .spectral import along_columns, along_rows, columns, largest, on_diagonal, over_gap, rates, rows, slopes
 
 C_MATRICES = "C1: the operand is a stack of matrices"
-
-
-def columns(b: Builder, node: Node, start: int, size: int) -> Node:
-    """Some columns of each matrix."""
-    return slice_along(b, node, len(node.shape) - 1, start, size)
-
-
-def rows(b: Builder, node: Node, start: int, size: int) -> Node:
-    """Some rows of each matrix."""
-    return slice_along(b, node, len(node.shape) - 2, start, size)
-
-
-def along_columns(b: Builder, vector: Node, shape: tuple[int, ...], dtype: Any = None) -> Node:
-    """Entry (i, j) is vector[j]."""
-    axes = (*range(len(shape) - 2), len(shape) - 1)
-    return b.broadcast(b.cast(vector, dtype or vector.dtype), axes=axes, shape=shape)
-
-
-def along_rows(b: Builder, vector: Node, shape: tuple[int, ...], dtype: Any = None) -> Node:
-    """Entry (i, j) is vector[i]."""
-    axes = tuple(range(len(shape) - 1))
-    return b.broadcast(b.cast(vector, dtype or vector.dtype), axes=axes, shape=shape)
-
-
-def on_diagonal(b: Builder, vector: Node, dtype: Any) -> Node:
-    """Square matrices with the vectors on their diagonals."""
-    shape = (*vector.shape, vector.shape[-1])
-    spread = along_columns(b, vector, shape, dtype)
-    return b.multiply(spread, entries(b, np.eye(shape[-1]), spread))
-
-
-def largest(b: Builder, node: Node) -> Node:
-    """The largest absolute value of each matrix, repeated over its entries."""
-    size = b.absolute(node)
-    last = (len(node.shape) - 2, len(node.shape) - 1)
-    return as_matrices(b, b.max(size, axes=last), size)
-
-
-def over_gap(b: Builder, numerator: Node, gap: Node, scale: Node, size: Node) -> Node:
-    """numerator / gap, where gaps within rounding of `scale` count as none.
-
-    There the numerator of a loss with a derivative is zero up to rounding of `size`, and so is the result;
-    otherwise it is NaN.
-    """
-    if 0 in numerator.shape:
-        return numerator
-    epsilon = float(np.finfo(gap.dtype).eps)
-    limit = b.multiply(b.scalar(epsilon * max(numerator.shape[-2:]), scale), scale)
-    closed = b.less_equal(b.absolute(gap), limit)
-    noise = b.multiply(b.scalar(epsilon**0.5, size), size)
-    silent = b.less_equal(b.absolute(numerator), noise)
-    missing = b.where(silent, b.zeros(numerator.type), b.full(np.nan, numerator.type))
-    safe = b.cast(b.where(closed, b.full(1, gap.type), gap), numerator.dtype)
-    return b.where(closed, missing, b.divide(numerator, conj(b, safe)))
 
 
 def svd_type(types: Sequence[Type], attrs: Attrs) -> Type:
@@ -111,77 +49,88 @@ def svd_vjp(b: Builder, node: Node, cts: Sequence[Node | None]) -> Cotangents:
         return (b.zeros(a.type),)
     u, s, vh = (b.get(node, index=index) for index in range(3))
     ct_u, ct_s, ct_vh = cts
-    middle = on_diagonal(b, ct_s, a.dtype) if ct_s is not None else None
     k = s.shape[-1]
     u1, vh1 = columns(b, u, 0, k), rows(b, vh, 0, k)
+    middle = on_diagonal(b, ct_s, a.dtype) if ct_s is not None else None
     if ct_u is None and ct_vh is None:
         return (b.matmul(b.matmul(u1, middle), vh1) if middle is not None else None,)
     ct_u = b.zeros(u.type) if ct_u is None else ct_u
-    ct_v = b.zeros(adjoint(b, vh).type) if ct_vh is None else adjoint(b, ct_vh)
-    turn_u = b.matmul(adjoint(b, u), ct_u)
-    turn_v = b.matmul(vh, ct_v)
-    inner = _inner_turns(b, s, block(b, turn_u, k), block(b, turn_v, k))
+    ct_vh = b.zeros(vh.type) if ct_vh is None else ct_vh
+    apart = slopes(b, node, [ct_u, ct_vh])
+    slope_u, slope_v = (None, None) if apart is None else (apart[0], adjoint(b, apart[1]))
+    left = Turns(b, u, ct_u, slope_u, k)
+    right = Turns(b, adjoint(b, vh), adjoint(b, ct_vh), slope_v, k)
+    inner = _inner_turns(b, s, left, right)
     middle = inner if middle is None else b.add(middle, inner)
     total = b.matmul(b.matmul(u1, middle), vh1)
-    for part in (
-        _outer_turns(b, u, ct_u, turn_u, s, vh1, a.shape[-2]),
-        adjoint_or_none(b, _outer_turns(b, adjoint(b, vh), ct_v, turn_v, s, adjoint(b, u1), a.shape[-1])),
-    ):
-        total = total if part is None else b.add(total, part)
+    if a.shape[-2] > k:
+        total = b.add(total, b.matmul(left.outer(s), vh1))
+    if a.shape[-1] > k:
+        total = b.add(total, b.matmul(u1, adjoint(b, right.outer(s))))
     return (total,)
 
 
-def block(b: Builder, node: Node, k: int) -> Node:
-    """The leading k rows and columns."""
-    return rows(b, columns(b, node, 0, k), 0, k)
+class Turns:
+    """How cotangents turn the singular vectors of one side, and how that changes as the values move apart."""
 
+    def __init__(self, b: Builder, vectors: Node, ct: Node, slope: Node | None, k: int) -> None:
+        self.b, self.vectors, self.k = b, vectors, k
+        self.ct, self.slope = ct, slope
+        self.turn = b.matmul(adjoint(b, vectors), ct)
+        self.turn_slope = None if slope is None else b.matmul(adjoint(b, vectors), slope)
+        self.noise = largest(b, self.turn)
 
-def adjoint_or_none(b: Builder, node: Node | None) -> Node | None:
-    return None if node is None else adjoint(b, node)
+    def skew(self, turn: Node) -> Node:
+        """Turns of the first k vectors among each other."""
+        inner = rows(self.b, columns(self.b, turn, 0, self.k), 0, self.k)
+        return self.b.subtract(inner, adjoint(self.b, inner))
 
+    def outer(self, s: Node) -> Node:
+        """Turns of the first k vectors out of the space they span, over s."""
+        b = self.b
+        away = self._away(self.ct, self.turn)
+        slope = None
+        if self.slope is not None and self.turn_slope is not None:
+            slope = self._away(self.slope, self.turn_slope)
+        noise = b.add(largest(b, away), self.noise)
+        rate = np.broadcast_to(rates(self.k), away.shape[-2:])
+        scale = b.max(s, axes=(len(s.shape) - 1,))
+        return over_gap(b, away, slope, along_columns(b, s, away.shape), rate, scale, noise)
 
-def _inner_turns(b: Builder, s: Node, turn_u: Node, turn_v: Node) -> Node:
-    """M: turns of pairs of singular vectors, and of the phases of complex ones."""
-    shape = turn_u.shape
-    skew_u = b.subtract(turn_u, adjoint(b, turn_u))
-    skew_v = b.subtract(turn_v, adjoint(b, turn_v))
-    right, left = along_columns(b, s, shape), along_rows(b, s, shape)
-    scale = largest(b, right)
-    size = b.maximum(largest(b, turn_u), largest(b, turn_v))
-    off = entries(b, 1 - np.eye(shape[-1]), turn_u)
-    near = over_gap(b, b.multiply(off, b.add(skew_u, skew_v)), b.subtract(right, left), scale, size)
-    far = over_gap(b, b.multiply(off, b.subtract(skew_u, skew_v)), b.add(right, left), scale, size)
-    both = b.add(near, far)
-    if is_complex(turn_u):
-        phases = b.multiply(entries(b, np.eye(shape[-1]), turn_u), b.subtract(skew_u, skew_v))
-        both = b.add(both, over_gap(b, phases, b.add(right, right), scale, size))
-    return b.multiply(b.scalar(0.5, both), both)
-
-
-def _outer_turns(b: Builder, u: Node, ct: Node, turn: Node, s: Node, vh: Node, m: int) -> Node | None:
-    """Turns of U out of the space of its first k columns, divided by s; None where there is no room."""
-    k = s.shape[-1]
-    if m == k:
-        return None
-    u1 = columns(b, u, 0, k)
-    if u.shape[-1] == k:
-        away = b.subtract(ct, b.matmul(u1, turn))
-    else:
-        extra = m - k
+    def _away(self, ct: Node, turn: Node) -> Node:
+        b, k, count = self.b, self.k, self.vectors.shape[-1]
+        if count == k:
+            return b.subtract(ct, b.matmul(self.vectors, turn))
         mixed = b.subtract(
-            rows(b, columns(b, turn, 0, k), k, extra),
-            adjoint(b, rows(b, columns(b, turn, k, extra), 0, k)),
+            rows(b, columns(b, turn, 0, k), k, count - k),
+            adjoint(b, rows(b, columns(b, turn, k, count - k), 0, k)),
         )
-        away = b.matmul(columns(b, u, k, extra), mixed)
-    size = b.add(
-        largest(b, away), as_matrices(b, b.max(b.absolute(turn), axes=_last(turn)), b.absolute(away))
+        return b.matmul(columns(b, self.vectors, k, count - k), mixed)
+
+
+def _inner_turns(b: Builder, s: Node, left: Turns, right: Turns) -> Node:
+    """M: turns of pairs of singular vectors, and of the phases of complex ones."""
+    k = s.shape[-1]
+    skew_u, skew_v = left.skew(left.turn), right.skew(right.turn)
+    apart_u, apart_v = (None if t.turn_slope is None else t.skew(t.turn_slope) for t in (left, right))
+    above, beside = along_columns(b, s, skew_u.shape), along_rows(b, s, skew_u.shape)
+    scale, noise = b.max(s, axes=(len(s.shape) - 1,)), b.maximum(left.noise, right.noise)
+    off, eye = entries(b, 1 - np.eye(k), skew_u), entries(b, np.eye(k), skew_u)
+    rate = rates(k)
+    difference, total = rate - rate[:, None] + np.eye(k), rate + rate[:, None]
+
+    def quotient(sign: int, mask: Node, gap: Node, gap_rate: Any) -> Node:
+        combine = b.add if sign > 0 else b.subtract
+        slope = None if apart_u is None else b.multiply(mask, combine(apart_u, apart_v))
+        return over_gap(b, b.multiply(mask, combine(skew_u, skew_v)), slope, gap, gap_rate, scale, noise)
+
+    both = b.add(
+        quotient(1, off, b.subtract(above, beside), difference),
+        quotient(-1, off, b.add(above, beside), total),
     )
-    gap = along_columns(b, s, away.shape)
-    return b.matmul(over_gap(b, away, gap, largest(b, gap), size), vh)
-
-
-def _last(node: Node) -> tuple[int, int]:
-    return len(node.shape) - 2, len(node.shape) - 1
+    if is_complex(skew_u):
+        both = b.add(both, quotient(-1, eye, b.add(above, above), 2 * np.broadcast_to(rate, (k, k))))
+    return b.multiply(b.scalar(0.5, both), both)
 
 
 def normal_matrices(*shape: int, dtype: str = "f8") -> Callable[[Any], tuple[Any, ...]]:

@@ -7,7 +7,7 @@ result for a real one is complex depends on its values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from ..ir.node import Node
 from ..ir.opdef import OPS, Attrs, Cotangents, Kind, OpDef, Sample, register
 from ..ir.types import TupleType, Type, array_type
 from .base import conj
-from .decompose import along_columns, along_rows, largest, normal_matrices, on_diagonal, over_gap, with_attrs
+from .decompose import normal_matrices, with_attrs
 from .linalg import C_LAPACK, C_SQUARE, adjoint, entries, matrices, real_dtype, triangle_part
+from .spectral import along_columns, along_rows, largest, on_diagonal, over_gap, rates, slopes
 
 
 def eigh_type(types: Sequence[Type], attrs: Attrs) -> Type:
@@ -31,19 +32,37 @@ def eigh_vjp(b: Builder, node: Node, cts: Sequence[Node | None]) -> Cotangents:
     (a,) = node.inputs
     if 0 in a.shape:
         return (b.zeros(a.type),)
-    w, v = (b.get(node, index=index) for index in range(2))
+    v = b.get(node, index=1)
     ct_w, ct_v = cts
     inner = on_diagonal(b, ct_w, a.dtype) if ct_w is not None else None
     if ct_v is not None:
-        turn = b.matmul(adjoint(b, v), ct_v)
-        skew = b.multiply(entries(b, 0.5 - 0.5 * np.eye(a.shape[-1]), a), b.subtract(turn, adjoint(b, turn)))
-        right = along_columns(b, w, a.shape)
-        gap = b.subtract(right, along_rows(b, w, a.shape))
-        part = over_gap(b, skew, gap, largest(b, right), largest(b, turn))
+        half = entries(b, 0.5 - 0.5 * np.eye(a.shape[-1]), a)
+
+        def skew(ct: Node) -> Node:
+            turn = b.matmul(adjoint(b, v), ct)
+            return b.multiply(half, b.subtract(turn, adjoint(b, turn)))
+
+        part = over_pairs(b, node, ct_v, skew)
         inner = part if inner is None else b.add(inner, part)
     if inner is None:
         return (None,)
     return (triangle_part(b, b.matmul(b.matmul(v, inner), adjoint(b, v)), lower=node.attrs["lower"]),)
+
+
+def over_pairs(b: Builder, node: Node, ct: Node, numerator: Callable[[Node], Node]) -> Node:
+    """A linear function of the vectors' cotangent over the gaps w[j] - w[i]."""
+    w, v = (b.get(node, index=index) for index in range(2))
+    apart = slopes(b, node, [ct])
+    rate = rates(v.shape[-1])
+    return over_gap(
+        b,
+        numerator(ct),
+        None if apart is None else numerator(apart[0]),
+        b.subtract(along_columns(b, w, v.shape), along_rows(b, w, v.shape)),
+        rate - rate[:, None] + np.eye(len(rate)),
+        b.max(b.absolute(w), axes=(len(w.shape) - 1,)),
+        largest(b, b.matmul(adjoint(b, v), ct)),
+    )
 
 
 def eigh_value(a: Any, lower: bool) -> Any:
@@ -122,15 +141,16 @@ def eig_vjp(b: Builder, node: Node, cts: Sequence[Node | None]) -> Cotangents:
     (a,) = node.inputs
     if 0 in a.shape:
         return (b.zeros(a.type),)
-    w, v = (b.get(node, index=index) for index in range(2))
+    v = b.get(node, index=1)
     ct_w, ct_v = cts
     inner = on_diagonal(b, ct_w, a.dtype) if ct_w is not None else None
     if ct_v is not None:
-        turn = b.matmul(adjoint(b, v), _without_scale(b, v, ct_v))
-        off = b.multiply(entries(b, 1 - np.eye(a.shape[-1]), a), turn)
-        right = along_columns(b, w, a.shape)
-        gap = b.subtract(right, along_rows(b, w, a.shape))
-        part = over_gap(b, off, gap, largest(b, right), largest(b, turn))
+        off = entries(b, 1 - np.eye(a.shape[-1]), a)
+
+        def turns(ct: Node) -> Node:
+            return b.multiply(off, b.matmul(adjoint(b, v), _without_scale(b, v, ct)))
+
+        part = over_pairs(b, node, ct_v, turns)
         inner = part if inner is None else b.add(inner, part)
     if inner is None:
         return (None,)

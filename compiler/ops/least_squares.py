@@ -19,12 +19,12 @@ from .decompose import (
     C_MATRICES,
     INTEGERS,
     NO_MATRICES,
-    along_columns,
     normal_matrices,
     singular_value_ct,
     with_attrs,
 )
 from .linalg import C_LAPACK, adjoint, matrices, real_dtype, triangle, triangle_part
+from .spectral import along_columns
 
 
 def pinv_type(types: Sequence[Type], attrs: Attrs) -> Type:

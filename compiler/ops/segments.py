@@ -48,8 +48,9 @@ def reduceat_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
     start = [] if extreme is None else [b.scalar(extreme, x)]
     attrs = {"ufunc": name, "axes": (axis + 1,), "dtype": None, "masked": True, "started": bool(start)}
     reduced = b.make(OPS["ufunc_reduce"], (rows, mask, *start), attrs)
-    part = ufunc_reduce_vjp(b, reduced, ct)[0]
-    return as_operand(b, operand, b.scatter_add(b.zeros(x.type), part, where, axes=(axis,))), None
+    of_rows = ufunc_reduce_vjp(b, reduced, ct)[0]
+    assert of_rows is not None
+    return as_operand(b, operand, b.scatter_add(b.zeros(x.type), of_rows, where, axes=(axis,))), None
 
 
 def table(starts: Any, length: int) -> tuple[Any, Any]:
