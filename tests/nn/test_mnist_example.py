@@ -39,7 +39,7 @@ def test_the_example_learns_reports_and_draws(
     memory = re.search(r"peak memory +(\d+) kB predicted, (\d+) kB measured\n", told)
     assert memory is not None
     predicted, measured = (1000 * int(found) for found in memory.groups())
-    # No plan counts NumPy's own iteration buffers, so many elements for each of up to three operands; one more
+    # No plan counts NumPy's iteration buffers: so many elements for each of up to three operands. One more
     # copy of the larger weights would be four times that.
     buffers = 3 * np.getbufsize() * np.dtype(np.float32).itemsize
     assert predicted <= measured <= predicted + buffers
