@@ -27,7 +27,7 @@ from ..ir.opdef import (
 )
 from ..ir.types import Type
 from ..ir.visit import topological
-from .base import arrays, conj, normals
+from .base import arrays, conj, is_inexact, normals
 from .join import slice_along
 from .linalg import as_matrices, entries
 
@@ -45,7 +45,8 @@ def limit_type(types: Sequence[Type], attrs: Attrs) -> Type:
 
 def limit_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
     """How the quotient goes on beside the limit is not known from the limit."""
-    return ct, b.full(np.nan, node.inputs[1].type)
+    at = node.inputs[1].type
+    return ct, b.full(np.nan, at) if is_inexact(at) else None
 
 
 register(
