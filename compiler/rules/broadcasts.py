@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..ir.builder import Builder
 from ..ir.node import Node
+from ..ir.opdef import TypeRuleError
 from ..ir.types import ArrayType
 from .match import size_of
 from .rule import ELEMENTWISE, SIMPLIFY, Fidelity
@@ -14,6 +15,14 @@ SEES_SCALARS = ("power", "float_power")
 
 def _may_change_shape(node: Node) -> bool:
     return node.op.name not in SEES_SCALARS and isinstance(node.type, ArrayType) and bool(node.shape)
+
+
+def _made(b: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
+    """The node's op on operands of another shape; None where the op wants them all alike."""
+    try:
+        return b.make(node.op, inputs, node.attrs)
+    except TypeRuleError:
+        return None
 
 
 def _is_repeated_scalar(node: Node) -> bool:
@@ -43,7 +52,7 @@ def scalar_operand(b: Builder, node: Node) -> Node | None:
     made = tuple(operand.inputs[0] if _is_repeated_scalar(operand) else operand for operand in inputs)
     if all(not operand.shape for operand in made):
         return None
-    return b.make(node.op, made, node.attrs)
+    return _made(b, node, made)
 
 
 @SIMPLIFY.rule(
@@ -82,4 +91,5 @@ def compute_before_broadcast(b: Builder, node: Node) -> Node | None:
     inner = tuple(operand.inputs[0] if operand.op.name == "broadcast" else operand for operand in node.inputs)
     if max(map(size_of, inner)) >= size_of(node):
         return None
-    return b.broadcast(b.make(node.op, inner, node.attrs), axes=axes, shape=node.shape)
+    made = _made(b, node, inner)
+    return None if made is None else b.broadcast(made, axes=axes, shape=node.shape)
