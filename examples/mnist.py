@@ -115,7 +115,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument("--epochs", type=int, default=12, metavar="N", help="rounds over the training images")
     parser.add_argument("--batch", type=int, default=64, metavar="N", help="images in one step")
-    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="where the drawing goes")
+    parser.add_argument("--out", type=Path, default="drawings", metavar="DIR", help="where the drawing goes")
     options = parser.parse_args(argv)
     try:
         data = load_mnist(options.data, progress=print)
