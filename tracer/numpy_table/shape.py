@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.ops.view import path_step
-from ..storage import Array, Window
+from ..storage import Array, Window, address
 from ..trace import Trace
 from ..traced_array import TracedArray, add_methods
 from .registry import implements, refuse, trace_of
@@ -30,7 +30,10 @@ def rewrap(trace: Trace, parent: TracedArray, shadow: Any) -> Any:
 def shares(parent: TracedArray, shadow: Array) -> bool:
     """Whether an array lies in the memory of a window's storage."""
     memory = parent.storage.memory
-    return shadow is memory or shadow.base is memory
+    if shadow is memory or shadow.base is memory:
+        return True
+    start = address(memory)
+    return bool(shadow.size) and start <= address(shadow) < start + memory.nbytes
 
 
 def through_shadow(function: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
@@ -103,8 +106,21 @@ def _reshaped(trace: Trace, parent: TracedArray, shadow: Array, order: str) -> T
         return trace.constant(shadow)
     from ...compiler.ops.view import apply_path
 
-    trace_node = trace.read(parent)
-    return trace.fresh(apply_path(trace.builder, trace_node, tuple(steps)), shadow)
+    node = apply_path(trace.builder, trace.read(parent), tuple(steps))
+    if not parent.shadow.flags.c_contiguous and _looks_again(parent.shadow, tuple(steps)):
+        node = trace.builder.copy(node, order="C")
+    return trace.fresh(node, shadow)
+
+
+def _looks_again(shadow: Array, path: Any) -> bool:
+    """Whether a path of transposes and reshapes needs no copy of this memory."""
+    for name, attrs in path:
+        try:
+            options = {"copy": False} if name == "reshape" else {}
+            shadow = getattr(shadow, name)(*(value for _, value in attrs), **options)
+        except ValueError:
+            return False
+    return True
 
 
 @implements(np.reshape)
@@ -125,7 +141,7 @@ def _plain_shape(shape: Any) -> Any:
         return np.asarray(shape)
     if type(shape) in (tuple, list):
         return tuple(n.__index__() if type(n) is not int else n for n in shape)
-    return shape.__index__()
+    return shape if type(shape) is np.ndarray else shape.__index__()
 
 
 @implements(np.ravel)
