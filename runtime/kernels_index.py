@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ..compiler.ops.index import add_at
 from .call import Call, Names, assigned, reference
 
 
@@ -32,20 +33,20 @@ def scatter_part(names: Names, call: Call) -> str:
     return f"{call.out}[{brackets(call.attrs['axes'], indices)}] = {value}"
 
 
-def _at(names: Names, call: Call, ufunc: np.ufunc, values: Sequence[str], indices: Sequence[str]) -> str:
+def _at(names: Names, call: Call, function: str, values: Sequence[str], indices: Sequence[str]) -> str:
     index = brackets(call.attrs["axes"], indices, names.bind(slice(None), "all"))
-    arguments = ", ".join([str(call.out), f"({index},)", *values])
-    return f"{names.bind(ufunc.at, ufunc.__name__ + '_at')}({arguments})"
+    return f"{function}({', '.join([str(call.out), f'({index},)', *values])})"
 
 
 def scatter_add_part(names: Names, call: Call) -> str:
-    return _at(names, call, np.add, call.operands[:1], call.operands[1:])
+    return _at(names, call, names.bind(add_at, "add_at"), call.operands[:1], call.operands[1:])
 
 
 def ufunc_at_part(names: Names, call: Call) -> str:
     ufunc = getattr(np, call.attrs["ufunc"])
     given = ufunc.nin - 1
-    return _at(names, call, ufunc, call.operands[:given], call.operands[given:])
+    function = names.bind(ufunc.at, f"{ufunc.__name__}_at")
+    return _at(names, call, function, call.operands[:given], call.operands[given:])
 
 
 def sort_part(names: Names, call: Call) -> str:

@@ -267,9 +267,22 @@ def scatter_add_type(types: Sequence[Type], attrs: Attrs) -> Type:
     return written("scatter_add", types, attrs["axes"])
 
 
+def add_at(target: Any, index: tuple[Any, ...], values: Any) -> None:
+    """np.add.at; whole rows go by flat positions, which NumPy walks several times as fast in the same order."""
+    rows, *rest = index
+    by_rows = type(rows) is not slice and all(type(part) is slice for part in rest)
+    if not by_rows or target.ndim < 2 or not target.flags.c_contiguous:
+        np.add.at(target, index, values)
+        return
+    width = target[:1].size
+    # Looking the positions up raises IndexError where one is out of range, and counts negative ones anew.
+    starts = np.arange(len(target))[rows] * width
+    np.add.at(target.reshape(-1), (starts[..., None] + np.arange(width)).reshape(-1), values.reshape(-1))
+
+
 def scatter_add_value(x: Any, values: Any, *indices: Any, axes: tuple[int, ...]) -> Any:
     result = np.array(x, order="K")
-    np.add.at(result, full_index(axes, indices, result.ndim), values)
+    add_at(result, full_index(axes, indices, result.ndim), values)
     return result
 
 
