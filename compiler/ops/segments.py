@@ -107,7 +107,8 @@ def segments_spread_value(x: Any, starts: Any, axis: int, length: int) -> Any:
     """A segment ends where the next begins; one that would be empty is the element at its start."""
     rows = np.moveaxis(np.asarray(x), axis, 0)
     total = np.zeros((length, *rows.shape[1:]), rows.dtype)
-    for row, start, end in zip(rows, starts, [*starts[1:], length], strict=True):
+    ends = np.append(starts[1:], length)
+    for row, start, end in zip(rows, starts, ends[: len(rows)], strict=True):
         total[start : max(end, start + 1)] += row
     return np.ascontiguousarray(np.moveaxis(total, 0, axis))
 
