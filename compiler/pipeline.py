@@ -13,9 +13,9 @@ from .ir.node import Graph
 from .passes.bisect import Finding, Run, find_change
 from .passes.canonicalize import canonicalize
 from .passes.cse import cse
-from .passes.manager import Options, Pass, run_passes
+from .passes.manager import DEFAULT, Options, Pass, run_passes
 from .passes.simplify import simplify
-from .rules.rule import CANONICAL, SIMPLIFY
+from .rules.rule import CANONICAL, SIMPLIFY, RuleSet
 
 PASSES = (
     Pass("canonicalize", canonicalize),  # one spelling: marks erased, views merged, constants on the right
@@ -23,16 +23,23 @@ PASSES = (
     Pass("cse", cse),  # what is computed twice is computed once
 )
 
-NAMES = ({each.name for each in PASSES}, {rule.name for rule in (*CANONICAL.rules, *SIMPLIFY.rules)})
+NAMES = frozenset(each.name for each in (*PASSES, *CANONICAL.rules, *SIMPLIFY.rules))
 
 
-def optimize(graph: Graph, *, fast_math: bool = False, disabled: frozenset[str] = frozenset()) -> Graph:
+def optimize(
+    graph: Graph,
+    *,
+    fast_math: bool = False,
+    disabled: frozenset[str] = frozenset(),
+    rules: Sequence[RuleSet] = (),
+) -> Graph:
     """The graph after all passes.
 
     Args:
         graph: any valid graph.
         fast_math: allow other rounding and other memory layouts in what the user wrote, too.
         disabled: names of passes and rules that are switched off.
+        rules: further rules, which `simplify` tries after its own.
 
     Raises:
         ValueError: `disabled` has a name that no pass and no rule bears.
@@ -45,16 +52,31 @@ def optimize(graph: Graph, *, fast_math: bool = False, disabled: frozenset[str] 
           return %x
         }
     """
-    return run_passes(graph, PASSES, _options(fast_math, disabled))
+    return optimize_with(graph, make_options(fast_math=fast_math, disabled=disabled, rules=rules))
+
+
+def optimize_with(graph: Graph, options: Options) -> Graph:
+    """The graph after all passes that the options allow."""
+    return run_passes(graph, PASSES, options)
+
+
+def make_options(
+    *, fast_math: bool = False, disabled: frozenset[str] = frozenset(), rules: Sequence[RuleSet] = ()
+) -> Options:
+    """What passes may do; ValueError where `disabled` has a name that no pass and no rule bears."""
+    own = {rule.name for given in rules for rule in given.rules}
+    unknown = disabled - NAMES - own
+    if unknown:
+        raise ValueError(f"there is no pass and no rule named {', '.join(sorted(unknown))}")
+    return Options(fast_math, disabled, tuple(rules))
 
 
 def bisect(
     graph: Graph,
     run: Run,
     values: Sequence[Any],
+    options: Options = DEFAULT,
     *,
-    fast_math: bool = False,
-    disabled: frozenset[str] = frozenset(),
     tolerance: float = 0.0,
 ) -> Finding | None:
     """The pass, and the rule, that changed a value; None if none did.
@@ -63,8 +85,7 @@ def bisect(
         graph: the graph before all passes.
         run: runs a graph on values, such as the reference interpreter.
         values: one value a param; they are copied for each run.
-        fast_math: as for `optimize`.
-        disabled: as for `optimize`.
+        options: what passes may do.
         tolerance: the part of a result's largest number by which it may differ. Gradients need one: the rules
             for them promise accuracy, not bits.
 
@@ -75,11 +96,4 @@ def bisect(
         >>> print(bisect(graph, interpret, [2.0]))
         None
     """
-    return find_change(graph, run, values, PASSES, _options(fast_math, disabled), tolerance)
-
-
-def _options(fast_math: bool, disabled: frozenset[str]) -> Options:
-    unknown = disabled.difference(*NAMES) if disabled else None
-    if unknown:
-        raise ValueError(f"there is no pass and no rule named {', '.join(sorted(unknown))}")
-    return Options(fast_math, disabled)
+    return find_change(graph, run, values, PASSES, options, tolerance)

@@ -73,7 +73,7 @@ def _guilty_rule(
     tolerance: float,
 ) -> str | None:
     """The rule without which the pass changes no value."""
-    for rule in (*CANONICAL.rules, *SIMPLIFY.rules):
+    for rule in (rule for given in (CANONICAL, SIMPLIFY, *options.rules) for rule in given.rules):
         without = guilty.run(graph, replace(options, disabled=options.disabled | {rule.name}))
         if structurally_equal(without, changed):
             continue

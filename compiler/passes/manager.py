@@ -16,17 +16,20 @@ from pathlib import Path
 from ..ir.node import Graph
 from ..ir.text import graph_text, names
 from ..ir.verify import verify
+from ..rules.rule import RuleSet
 
 
 @dataclass(frozen=True)
 class Options:
     """What passes may do.
 
-    `fast_math` allows other rounding in the forward part too; `disabled` names passes and rules that are off.
+    `fast_math` allows other rounding in the forward part too; `disabled` names passes and rules that are off;
+    `rules` are sets of the user's own.
     """
 
     fast_math: bool = False
     disabled: frozenset[str] = frozenset()
+    rules: tuple[RuleSet, ...] = ()
 
 
 DEFAULT = Options()

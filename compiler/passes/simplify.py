@@ -14,5 +14,5 @@ from .rewrite import rewrite
 
 
 def simplify(graph: Graph, options: Options = DEFAULT) -> Graph:
-    """The graph after all simplifications."""
-    return rewrite(graph, (CANONICAL, SIMPLIFY), options)
+    """The graph after all simplifications, the user's own among them."""
+    return rewrite(graph, (CANONICAL, SIMPLIFY, *options.rules), options)

@@ -1,0 +1,311 @@
+"""A function that is traced once per signature and then runs as a plan: its cache, switches and questions.
+
+`compile` in `api.py` makes one. A call flattens the arguments, looks their signature up and runs the
+specialization; a new signature is traced, optimised and planned first, under a lock.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .compiler import pipeline
+from .compiler.ir.node import Graph
+from .compiler.passes.bisect import Finding
+from .compiler.passes.manager import Options
+from .compiler.plan import Plan, Target, make_plan
+from .compiler.rules.rule import RuleSet
+from .runtime.executor import NumpyExecutor
+from .runtime.interpret import InterpretExecutor, interpret
+from .tracer import signature, transforms
+from .tracer.assemble import Assembler
+from .tracer.function import TracedFunction, leaf_names, trace_function
+from .tracer.signature import Static
+from .tracer.state import current
+from .tracer.trace import NeedsStatic
+
+CACHE_SIZE = 256
+RETRACES_BEFORE_WARNING = 5
+EXECUTORS = ("auto", "numpy", "interpret")
+
+
+class RetraceWarning(UserWarning):
+    """A compiled function is traced again and again; `explain()` says why."""
+
+
+@dataclass
+class Stats:
+    """How often a compiled function was called and traced. `specializations` counts those kept."""
+
+    calls: int = 0
+    traces: int = 0
+    specializations: int = 0
+
+
+class Specialization:
+    """One traced, compiled and planned signature of a function."""
+
+    def __init__(
+        self, traced: TracedFunction, executor: str, donated: frozenset[int], options: Options
+    ) -> None:
+        self.traced = traced
+        self.graph = pipeline.optimize_with(traced.graph, options)
+        targets = [Target(o.kind, o.strides, o.param) for o in traced.outputs]
+        params = frozenset(
+            i for i, source in enumerate(traced.sources) if source.kind == "leaf" and source.index in donated
+        )
+        self.plan: Plan = make_plan(self.graph, traced.layouts, targets, donated=params)
+        self.assembler = Assembler(traced)
+        self.run: Any = (
+            InterpretExecutor(self.graph, targets) if executor == "interpret" else NumpyExecutor(self.plan)
+        )
+
+    def __call__(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        values = self.assembler.gather(leaves)
+        return self.assembler.result(self.run(values), leaves, args, kwargs)
+
+
+class CompiledFunction:
+    """A function that is traced once per signature and then runs as a plan. Made by `compile`.
+
+    It is called as the function is. `stats` counts calls, traces and specializations kept.
+    """
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        static: Sequence[str | int] = (),
+        donate: Sequence[str | int] = (),
+        executor: str | None = None,
+        fast_math: bool = False,
+        disabled: str | Sequence[str] = (),
+        rules: Sequence[RuleSet] = (),
+    ) -> None:
+        self.function = function
+        self._given = {
+            "static": static,
+            "donate": donate,
+            "executor": executor,
+            "fast_math": fast_math,
+            "disabled": disabled,
+            "rules": rules,
+        }
+        off = frozenset((disabled,) if isinstance(disabled, str) else disabled)
+        self._options = pipeline.make_options(fast_math=fast_math, disabled=off, rules=rules)
+        self._executor = executor or os.environ.get("TAPELESS_EXECUTOR") or "auto"
+        if self._executor not in EXECUTORS:
+            raise ValueError(f"executor={self._executor!r} is none of {', '.join(EXECUTORS)}")
+        self._static = _positions(function, static, "static")
+        self._donate = _positions(function, donate, "donate")
+        self._cache: OrderedDict[Any, Specialization] = OrderedDict()
+        self._on_demand: dict[Any, frozenset[int]] = {}
+        self._history: list[list[tuple[str, str]]] = []
+        self._latest: Specialization | None = None
+        self._lock = threading.RLock()
+        self.stats = Stats()
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if current() is not None:
+            return self.function(*args, **kwargs)
+        self.stats.calls += 1
+        if self._static:
+            args, kwargs = self._wrap_static(args, kwargs)
+        leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
+        found = self._cache.get(self._key(leaves, tree))
+        if found is None:
+            found = self._specialize(args, kwargs)
+        return found(leaves, args, kwargs)
+
+    def _wrap_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+        wrapped = tuple(Static(a) if i in self._static else a for i, a in enumerate(args))
+        return wrapped, {k: Static(v) if k in self._static else v for k, v in kwargs.items()}
+
+    def _key(self, leaves: Sequence[Any], tree: Any) -> Any:
+        static = self._on_demand.get(tree)
+        if static:
+            keys = tuple([signature.leaf_key(leaf, i in static) for i, leaf in enumerate(leaves)])
+        else:
+            keys = tuple(map(signature.leaf_key, leaves))
+        return tree, keys, signature.overlaps(leaves)
+
+    def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization:
+        """The specialization for these arguments (static ones wrapped), traced now if it is new."""
+        with self._lock:
+            leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
+            found = self._cache.get(self._key(leaves, tree))
+            if found is None:
+                traced = self._trace(args, kwargs, tree)
+                found = Specialization(traced, self._executor, self._donated(args, kwargs), self._options)
+                self._cache[self._key(leaves, tree)] = found
+                if len(self._cache) > CACHE_SIZE:
+                    self._cache.popitem(last=False)
+                self._remember(args, kwargs, leaves, tree)
+            self._latest = found
+            return found
+
+    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], tree: Any) -> TracedFunction:
+        while True:
+            static = self._on_demand.get(tree, frozenset())
+            try:
+                return trace_function(self.function, args, kwargs, static=static)
+            except NeedsStatic as need:
+                self._on_demand[tree] = static | frozenset(need.leaves)
+
+    def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
+        """The numbers of the leaves that belong to donated arguments."""
+        found: set[int] = set()
+        position = 0
+        for key, value in [*enumerate(args), *kwargs.items()]:
+            count = len(signature.flatten(value)[0])
+            if key in self._donate:
+                found.update(range(position, position + count))
+            position += count
+        return frozenset(found)
+
+    def _remember(self, args: Any, kwargs: Any, leaves: Sequence[Any], tree: Any) -> None:
+        names = leaf_names(self.function, args, kwargs)
+        static = self._on_demand.get(tree, frozenset())
+        shown = [signature.describe(leaf, i in static) for i, leaf in enumerate(leaves)]
+        self._history.append(list(zip(names, shown, strict=True)))
+        self.stats.traces += 1
+        self.stats.specializations = len(self._cache)
+        if self.stats.traces == RETRACES_BEFORE_WARNING + 1:
+            warnings.warn(
+                f"{self.__name__} was traced {self.stats.traces} times; "
+                f"{self._change(len(self._history) - 1)}. See explain() for all of them.",
+                RetraceWarning,
+                stacklevel=4,
+            )
+
+    def _change(self, number: int) -> str:
+        """What made specialization `number` differ from the one before it."""
+        now, before = self._history[number], dict(self._history[number - 1]) if number else {}
+        if not number:
+            return "first call: " + ", ".join(f"{name} {shown}" for name, shown in now)
+        gone = [f"{name} is gone" for name in before if name not in dict(now)]
+        new = [
+            f"{name}: {before[name]} became {shown}" if name in before else f"{name} is new"
+            for name, shown in now
+            if before.get(name) != shown
+        ]
+        return (
+            "; ".join(new + gone)
+            or "arguments share memory in another way, or containers are nested differently"
+        )
+
+    def explain(self) -> str:
+        """One line per trace: what the first call had, and which argument caused each retrace."""
+        lines = [f"{self.__name__}: traced {self.stats.traces} times, called {self.stats.calls} times"]
+        lines += [f"  {number + 1}. {self._change(number)}" for number in range(len(self._history))]
+        return "\n".join(lines)
+
+    def specialization(self, *args: Any, **kwargs: Any) -> Specialization:
+        """The specialization for these arguments; nothing is run."""
+        if self._static:
+            args, kwargs = self._wrap_static(args, kwargs)
+        return self._specialize(args, kwargs)
+
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The optimised graph for these arguments; nothing is run."""
+        return self.specialization(*args, **kwargs).graph
+
+    def plan(self, *args: Any, **kwargs: Any) -> Plan:
+        """The plan for these arguments; nothing is run."""
+        return self.specialization(*args, **kwargs).plan
+
+    @property
+    def last(self) -> Specialization:
+        """The specialization that was traced last, or asked for; RuntimeError where there is none yet."""
+        if self._latest is None:
+            raise RuntimeError(f"{self.__name__} was not traced yet: call it, or graph(*args), first")
+        return self._latest
+
+    @property
+    def text(self) -> str:
+        """The text of the graph that was traced last."""
+        return str(self.last.graph)
+
+    def bisect_passes(self, *args: Any, tolerance: float = 0.0, **kwargs: Any) -> Finding | None:
+        """The pass, and in it the rule, that changed a value for these arguments; None if none did.
+
+        The graph runs on copies of the arguments after each pass, by the reference interpreter. Rules for
+        derivatives promise accuracy, not bits: with gradients give a `tolerance`, the part of a result's
+        largest number by which it may differ.
+
+        Example:
+            >>> import numpy as np
+            >>> import tapeless as tl
+            >>> f = tl.compile(lambda x: np.exp(x) * 1.0)
+            >>> print(f.bisect_passes(np.ones(3)))
+            None
+        """
+        if self._static:
+            args, kwargs = self._wrap_static(args, kwargs)
+        found = self._specialize(args, kwargs)
+        leaves, _ = signature.flatten((args, kwargs) if kwargs else args)
+        values = found.assembler.gather(leaves)
+        return pipeline.bisect(found.traced.graph, interpret, values, self._options, tolerance=tolerance)
+
+    def draw(
+        self, path: str | os.PathLike[str] | None = None, *args: Any, plan: bool = False, **kwargs: Any
+    ) -> Any:
+        """Draw the graph (or the plan) for these arguments, or of the last trace if none are given."""
+        found = self.specialization(*args, **kwargs) if args or kwargs else self.last
+        from .compiler.draw import draw, output_names
+
+        if plan:
+            return draw(found.plan, path)
+        return draw(found.graph, path, outputs=output_names(found.plan))
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.__name__}: {len(self._cache)} specializations>"
+
+    def __reduce__(self) -> Any:
+        """By name where the module's name means this object, else by the function and the options."""
+        import sys
+
+        module = sys.modules.get(self.__module__)
+        found: Any = module
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return self.__qualname__
+        return _rebuild, (self.function, self._given)
+
+
+def _rebuild(function: Callable[..., Any], options: dict[str, Any]) -> CompiledFunction:
+    return CompiledFunction(function, **options)
+
+
+def _positions(
+    function: Callable[..., Any], wanted: Sequence[str | int], option: str
+) -> frozenset[str | int]:
+    """Names and positions of arguments, each by both where the signature tells."""
+    if isinstance(wanted, (str, int)):
+        wanted = (wanted,)
+    names = transforms.parameter_names(function)
+    found: set[str | int] = set()
+    for item in wanted:
+        if isinstance(item, str) and names and item not in names:
+            raise ValueError(
+                f"{option}={item!r} is no parameter of {getattr(function, '__name__', function)}"
+            )
+        found.add(item)
+        if isinstance(item, str) and item in names:
+            found.add(names.index(item))
+        elif isinstance(item, int) and item < len(names):
+            found.add(names[item])
+    return frozenset(found)
