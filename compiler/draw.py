@@ -89,7 +89,7 @@ def dot_source(
     Args:
         graph_or_plan: what to draw.
         expand: draw every node. Otherwise what repeats in a graph of more than 60 nodes is drawn once, views
-            that follow one another are joined, and where more than 300 items remain they are drawn by lines
+            that follow one another are joined, and where more than 160 items remain they are drawn by lines
             of code.
         direction: "TB", the forward part runs down the page, or "LR", it runs to the right.
         background: a colour name or #rrggbb; the default reads on white and on black.

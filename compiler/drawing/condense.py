@@ -18,7 +18,7 @@ from .repeat import Place, Repeat
 # Up to so many nodes a graph is shown as it is.
 LITERAL = 60
 # Beyond so many items the lines of the user's code are shown instead.
-CROWDED = 300
+CROWDED = 160
 # More params than this that look alike and go to the same place are one item.
 ALIKE = 8
 

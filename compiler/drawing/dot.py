@@ -12,10 +12,10 @@ def quoted(text: str) -> str:
 
 
 def html(text: str) -> str:
-    """Text inside an HTML-like label."""
+    """Text inside an HTML-like label, on one line."""
     for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         text = text.replace(character, entity)
-    return printable(text)
+    return printable(text).replace("\n", "\\n")
 
 
 def printable(text: str) -> str:

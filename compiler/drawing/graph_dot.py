@@ -8,7 +8,6 @@ the ranks of `dot` around. Without a backward part there is nothing to fold and 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 
 from . import dot
 from .condense import LITERAL
@@ -28,7 +27,7 @@ def graph_dot(scene: Scene, *, direction: str = "TB", background: str = "transpa
         direction: TB (the forward part runs down) or LR (it runs to the right).
         background: a colour, or `transparent`.
     """
-    folded = Part.BACKWARD in scene.parts
+    folded = Part.BACKWARD in scene.titles
     wide = direction == "LR"
     large = len(scene.items) > LITERAL or bool(scene.repeats)
     look = {"rankdir": direction, "bgcolor": background, "newrank": "true" if large else ""}
@@ -37,63 +36,30 @@ def graph_dot(scene: Scene, *, direction: str = "TB", background: str = "transpa
         dot.default("node", NODE),
         dot.default("edge", EDGE),
     ]
-    lines += [_node_line(item, wide) for item in scene.items if item.part is None]
-    for part in scene.parts:
+    for part in scene.titles:
         inner = _members(scene, part, None, wide)
-        lines += (
-            dot.block(f"subgraph cluster_{part.value}", [*_cluster_lines(part), *inner]) if folded else inner
-        )
+        if folded:
+            title = _cluster_lines(part, scene.titles[part])
+            inner = dot.block(f"subgraph cluster_{part.value}", [*title, *inner])
+        lines += inner
+    # Leaves stand after the parts: then `dot` puts the forward part on the left far more often than not.
+    lines += [_node_line(item, wide) for item in scene.items if item.part is None]
     operands = Counter(edge.target for edge in scene.edges)
-    spines = _spines(scene)
-    straight = {pair for spine in spines.values() for pair in pairwise(spine)}
     for edge in scene.edges:
-        values = {"weight": "4"} if (edge.source, edge.target) in straight else {}
-        numbered = edge.target.ordered and operands[edge.target] > 1
-        lines.append(_edge_line(edge, values, folded, numbered))
-    lines += _order_hint(spines) if folded and large else []
+        lines.append(_edge_line(edge, folded, edge.target.ordered and operands[edge.target] > 1))
     return "\n".join(dot.block(f"digraph {dot.quoted(scene.name)}", lines)) + "\n"
 
 
-def _spines(scene: Scene) -> dict[Part, list[Item]]:
-    """The longest path inside each part: it is drawn straight, and it orders the parts."""
-    import networkx
-
-    spines = {}
-    for part in scene.parts:
-        inner = networkx.DiGraph()
-        inner.add_nodes_from(item for item in scene.items if item.part is part)
-        inner.add_edges_from(
-            (edge.source, edge.target)
-            for edge in scene.edges
-            if edge.link is Link.FLOW and edge.source.part is part and edge.target.part is part
-        )
-        if networkx.is_directed_acyclic_graph(inner):
-            spines[part] = networkx.dag_longest_path(inner)
-    return spines
-
-
-def _order_hint(spines: dict[Part, list[Item]]) -> list[str]:
-    """An edge that nobody sees from the end of the forward part to the start of the backward part.
-
-    `dot` puts what it leads to beside what it comes from, on the right: so the backward part comes second.
-    """
-    forward, backward = spines.get(Part.FORWARD), spines.get(Part.BACKWARD)
-    if not forward or not backward:
-        return []
-    values = {"style": "invis", "minlen": "0", "weight": "4"}
-    return [dot.edge(forward[-1].key, backward[0].key, values)]
-
-
-def _cluster_lines(part: Part) -> list[str]:
+def _cluster_lines(part: Part, title: str) -> list[str]:
     _, colour = PART_COLOURS[part]
     values = {
-        "label": part.value,
+        "label": title,
         "labeljust": "l",
         "style": "rounded,filled",
         "color": faint(colour, 0.4),
         "fillcolor": faint(colour, 0.05),
         "fontcolor": colour,
-        "tooltip": f"{part.value} part",
+        "tooltip": f"{title} part",
     }
     return [dot.default("graph", values)]
 
@@ -158,10 +124,10 @@ def _look(item: Item) -> dict[str, str]:
     return {"fillcolor": fill, "color": colour}
 
 
-def _edge_line(edge: Edge, more: dict[str, str], folded: bool, numbered: bool) -> str:
+def _edge_line(edge: Edge, folded: bool, numbered: bool) -> str:
     source, target = edge.source, edge.target
     back = folded and source.part in LATE
-    values = _edge_look(edge) | more
+    values = _edge_look(edge)
     if numbered:
         values["taillabel" if back else "headlabel"] = " ".join(
             str(place + 1) for place in sorted(edge.positions)

@@ -27,7 +27,9 @@ COMMUTATIVE = frozenset(
 )
 
 # Attrs that the type of the result or the name of the op says already.
-SILENT_ATTRS = frozenset({"shape", "dtype", "of", "name", "value", "tag", "dtypes", "result"})
+SILENT_ATTRS = frozenset(
+    {"shape", "dtype", "dtypes", "of", "name", "value", "tag", "result", "form", "start", "steps"}
+)
 
 
 Said = Callable[[Node, Node], "str | None"]
@@ -136,7 +138,7 @@ def leaf_title(nodes: Sequence[Node]) -> str:
         return names_text([str(node.attrs["name"]) for node in nodes])
     value = nodes[0].attrs["value"].value
     few = len(nodes) == 1 and (not isinstance(value, np.ndarray) or value.size <= 6)
-    return shorten(attr_text(nodes[0].attrs["value"])) if few else "constant"
+    return shorten(str(np.asarray(value).tolist())) if few else "constant"
 
 
 def names_text(names: Sequence[str]) -> str:
@@ -175,7 +177,12 @@ def shorten(text: str, longest: int = LONGEST) -> str:
 
 def source_line(node: Node) -> str:
     """The source text of the line that a node comes from; empty where there is none."""
-    return linecache.getline(node.loc.file, node.loc.line).strip() if node.loc.file else ""
+    if not node.loc.file:
+        return ""
+    try:
+        return linecache.getline(node.loc.file, node.loc.line).strip()
+    except ValueError:  # no file can have such a name
+        return ""
 
 
 def tooltip(label: Label, nodes: Sequence[Node], names: Mapping[Node, str]) -> str:

@@ -1,7 +1,7 @@
 """Which part of a graph a node belongs to, and which params are parameters.
 
-Differentiation marks the nodes it makes, so the backward part is known; what reads it without being marked
-is the update part. Everything here is read off the graph: nothing is stored in nodes.
+Differentiation marks the nodes it makes, so the backward part is known. What reads it without being marked is
+the update part, and so is what only the update part reads. All of it is read off the graph.
 """
 
 from __future__ import annotations
@@ -33,7 +33,21 @@ def parts_of(graph: Graph) -> dict[Node, Part]:
             parts[node] = Part.UPDATE
         else:
             parts[node] = Part.FORWARD
+    if Part.UPDATE in parts.values():
+        _move_to_update(graph, parts)
     return parts
+
+
+def _move_to_update(graph: Graph, parts: dict[Node, Part]) -> None:
+    """Forward nodes that only the update part reads belong to it: decayed averages, rates, corrections."""
+    elsewhere = set(graph.outputs)
+    for node in reversed(graph.nodes):
+        if node not in parts:
+            continue
+        if parts[node] is Part.FORWARD and node not in elsewhere and node.inputs:
+            parts[node] = Part.UPDATE
+        if parts[node] is not Part.UPDATE:
+            elsewhere.update(node.inputs)
 
 
 def parameters_of(graph: Graph, parts: dict[Node, Part], named: Iterable[str] | None) -> set[Node]:

@@ -76,13 +76,13 @@ class Edge:
 
 @dataclass
 class Scene:
-    """A whole picture; repeats come outer before inner."""
+    """A whole picture; repeats come outer before inner, and each part that is there has its title."""
 
     name: str
     items: list[Item]
     edges: list[Edge]
     repeats: list[Repeat]
-    parts: list[Part]
+    titles: dict[Part, str]
 
 
 def scene_of(
@@ -101,8 +101,10 @@ def scene_of(
     items = _items(graph, parts, folded, owned, condensed, said)
     edges = _edges(parts, folded, condensed, items, said)
     exits, exit_edges = _outputs(graph, parts, condensed, items, outputs)
-    present = [part for part in Part if part in parts.values()]
-    return Scene(graph.name, [*items.values(), *exits], [*edges, *exit_edges], condensed.repeats, present)
+    titles = {part: part.value for part in Part if part in parts.values()}
+    if Part.UPDATE in titles and not owned:
+        titles[Part.UPDATE] = "after"
+    return Scene(graph.name, [*items.values(), *exits], [*edges, *exit_edges], condensed.repeats, titles)
 
 
 def _said_in_labels(parts: dict[Node, Part], folded: set[Node], condensed: Condensed) -> Said:
@@ -143,7 +145,7 @@ def _items(
         if node in folded or condensed.shown(node) is not node:
             continue
         group = condensed.groups.get(node, [node])
-        role = _role(node, owned)
+        role = _role(node, group, owned)
         label = _label(node, group, names, condensed, said)
         items[node] = Item(
             # Graphviz takes names that begin with % for its own.
@@ -158,12 +160,12 @@ def _items(
     return items
 
 
-def _role(node: Node, owned: set[Node]) -> Role:
+def _role(node: Node, group: list[Node], owned: set[Node]) -> Role:
     if node.op.name == "param":
         return Role.PARAMETER if node in owned else Role.INPUT
     if node.op.name == "constant":
         return Role.CONSTANT
-    return Role.VIEW if node.op.kind is Kind.VIEW else Role.COMPUTE
+    return Role.VIEW if all(member.op.kind is Kind.VIEW for member in group) else Role.COMPUTE
 
 
 def _label(node: Node, group: list[Node], names: dict[Node, str], condensed: Condensed, said: Said) -> Label:
@@ -200,7 +202,7 @@ def _edges(
 
 
 def _link(operand: Node, node: Node, parts: dict[Node, Part], here: Place, there: Place) -> Link:
-    if parts.get(operand) is Part.FORWARD and parts[node] is Part.BACKWARD:
+    if operand.inputs and parts[operand] is Part.FORWARD and parts[node] is Part.BACKWARD:
         return Link.RESIDUAL
     for (repeat, number), (other, its_number) in zip(here, there, strict=False):
         if repeat is not other:
