@@ -66,16 +66,17 @@ def render(source: str, format: str, *, timeout: float = 60.0) -> bytes:
         raise ValueError(f"format is {format!r}, not one of {', '.join(FORMATS)} (or dot for the text)")
     program = system_program()
     if program is not None:
-        return _run(program, source, format, timeout)
+        return render_with(program, source, format, timeout)
     program = wheel_program()
     if program is None:
         raise DrawError(f"a {format} needs Graphviz, and this machine has no `dot` program.\n{CURES}")
     if format == "pdf":
-        return pdf_from_json(_run(program, source, "json", timeout))
-    return _run(program, source, format, timeout)
+        return pdf_from_json(render_with(program, source, "json", timeout))
+    return render_with(program, source, format, timeout)
 
 
-def _run(program: str, source: str, format: str, timeout: float) -> bytes:
+def render_with(program: str, source: str, format: str, timeout: float = 60.0) -> bytes:
+    """What this Graphviz program makes of a DOT text, in a format that it knows; DrawError if it fails."""
     from graphviz.backend import dot_command, execute
 
     command = [program, *dot_command.command("dot", format)[1:]]
