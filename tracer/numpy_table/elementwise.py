@@ -13,7 +13,7 @@ import numpy as np
 
 from ...compiler.ir.node import Node
 from ...compiler.ir.opdef import OPS
-from ...compiler.ir.types import ArrayType, TupleType
+from ...compiler.ir.types import ArrayType, TupleType, supported
 from ..promote import (
     broadcast_shape,
     operand_node,
@@ -67,15 +67,15 @@ def call(
     inputs, out = inputs[: ufunc.nin], (inputs[ufunc.nin :] or None) if len(inputs) > ufunc.nin else out
     outs, always_array = _outs(trace, ufunc, out)
     operands = [trace.lift(v) for v in inputs]
-    if dtype is not None:
-        signature = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
-    signature = signature if signature is not None else sig
+    signature = _signature(ufunc, dtype, signature if signature is not None else sig)
     everything = [*operands, *(o for o in outs if o is not None)]
     if where is True and all(map(known, everything)):
         return _compute(trace, ufunc, operands, outs, always_array, casting=casting, signature=signature)
     shadows = [operand_shadow(o) for o in operands]
     out_shadows = [None if o is None else o.shadow for o in outs]
     dtypes = _dtypes(ufunc, operands, out_shadows, signature, casting)
+    if not all(map(supported, dtypes)):
+        raise refuse(f"np.{ufunc.__name__} in {', '.join(map(str, dtypes))}")
     shape = _shape(ufunc, shadows, out_shadows)
     trace.builder.loc = trace.loc()
     nodes = [
@@ -97,6 +97,16 @@ def call(
             store(trace, target, node, where)
             results.append(target)
     return results[0] if ufunc.nout == 1 else tuple(results)
+
+
+def _signature(ufunc: np.ufunc, dtype: Any, signature: Any) -> Any:
+    """The dtypes that a call asks for, as a tuple; DTypes such as np.dtypes.Float64DType stay classes."""
+    if dtype is not None:
+        wanted = dtype if isinstance(dtype, type) and issubclass(dtype, np.dtype) else np.dtype(dtype)
+        signature = (*[None] * ufunc.nin, *[wanted] * ufunc.nout)
+    elif type(signature) is str:
+        signature = tuple(map(np.dtype, signature.replace("->", "")))
+    return signature
 
 
 def apply(trace: Trace, name: str, nodes: Sequence[Node], shape: tuple[int, ...]) -> list[Node]:

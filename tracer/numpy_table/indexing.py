@@ -24,7 +24,7 @@ def _plain(index: Any) -> Any:
         return slice(_bound(index.start), _bound(index.stop), _bound(index.step))
     if kind is TracedNumber:
         return index.__index__()
-    if kind is TracedArray and index.constant:
+    if kind is TracedArray and index.constant and not index.ndim:
         return index.known()
     return index
 

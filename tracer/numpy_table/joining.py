@@ -9,10 +9,18 @@ import numpy as np
 
 from ..trace import PYTHON_NUMBERS, Trace
 from ..traced_array import TracedArray, TracedNumber, add_methods
-from .bodies import run_bodies
+from .bodies import replaces, run_bodies
+from .conversion import array
 from .layout import like, miniature
 from .registry import implements, trace_of
+from .shape import rewrap
 from .support import all_known, axis_of, dummy, finish, fold, out_array
+
+
+@replaces(np.concatenate.__wrapped__)  # type: ignore[attr-defined]
+def undispatched_concatenate(arrays: Any, *args: Any, **kwargs: Any) -> Any:
+    """What np.block calls to do without dispatch."""
+    return concatenate(arrays, *args, **kwargs)
 
 
 def _operands(trace: Trace, arrays: Any) -> list[Any]:
@@ -129,6 +137,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return finish(trace, node, lambda v: np.roll(v, 1, 0 if v.ndim else None), [x.shadow], scalar=False)
 
 
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    """np.broadcast_arrays: views of one shape; the very arrays where they have it already."""
+    trace = trace_of(*args)
+    arrays = [array(a, copy=None) for a in args]
+    views = np.broadcast_arrays(*(a.shadow for a in arrays))
+    return tuple(rewrap(trace, a, v) for a, v in zip(arrays, views, strict=True))
+
+
 def _normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     from numpy.lib.array_utils import normalize_axis_tuple
 
@@ -147,7 +164,8 @@ def _static(value: Any) -> Any:
 run_bodies(
     np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block, np.append, np.insert, np.delete,
     np.tile, np.pad, np.meshgrid, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.resize, np.tril,
-    np.triu, np.diag, np.diagflat, np.vander, np.kron,
+    np.triu, np.diag, np.diagflat, np.vander, np.ix_, np.diag_indices_from, np.tril_indices_from,
+    np.triu_indices_from, np.kron,
 )  # fmt: skip
 
 add_methods({"repeat": np.repeat})

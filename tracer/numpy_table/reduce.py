@@ -61,7 +61,9 @@ def ufunc_reduce(
     always_array = out is Ellipsis
     target = None if out is None or always_array else _target(trace, out)
     mask = None if where is True else trace.array(where)
-    start = initial if initial is np._NoValue else trace.lift(initial)
+    if initial is None and ufunc.identity is None:
+        initial = np._NoValue
+    start = initial if initial is np._NoValue or initial is None else trace.lift(initial)
     options: dict[str, Any] = {"keepdims": bool(keepdims), "dtype": dtype}
     if x.constant and all(o is None or o.constant for o in (mask, target)) and known(start):
         return _known(trace, ufunc, x, axis, mask, target, start, always_array, options)

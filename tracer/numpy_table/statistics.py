@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..traced_array import TracedArray, add_methods
+from .bodies import run_bodies, substitute
 from .reduce import normal_axes
 from .registry import implements, trace_of
+from .support import axis_of
 
 
 def _given(value: Any, default: Any) -> Any:
@@ -108,4 +110,41 @@ def std(
     return np.sqrt(spread) if spread.scalar else np.sqrt(spread, out=spread)
 
 
+@implements(np.average)
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = np._NoValue
+) -> Any:
+    """np.average; weights that sum to zero give NaN or inf where NumPy raises."""
+    trace = trace_of(a, weights)
+    x = trace.array(a)
+    if axis is not None:
+        axis = normal_axes(axis, x.ndim) if type(axis) is tuple else axis_of(axis, x.ndim)
+    options = {} if keepdims is np._NoValue else {"keepdims": keepdims}
+    if weights is None:
+        result = np.mean(x, axis=axis, **options)
+        total: Any = trace.constant(result.dtype.type(x.size / result.size))
+    else:
+        scale = _weights(trace.array(weights), x, axis)
+        kind = np.result_type(x.dtype, scale.dtype, *(["f8"] if x.dtype.kind in "iub" else []))
+        total = np.sum(scale, axis=axis, dtype=kind, **options)
+        result = np.sum(np.multiply(x, scale, dtype=kind), axis=axis, **options) / total
+    if not returned:
+        return result
+    if total.shape != result.shape:
+        total = np.broadcast_to(total, result.shape).copy()
+    return result, total
+
+
+def _weights(weights: TracedArray, x: TracedArray, axis: Any) -> Any:
+    """Weights in the shape of the array, or along the averaged axes."""
+    if weights.shape == x.shape:
+        return weights
+    from numpy.lib import _function_base_impl as base
+
+    axes = None if axis is None else (axis if type(axis) is tuple else (axis,))
+    shown = np.broadcast_to(np.zeros(()), x.shape)
+    return substitute(base._weights_are_valid)(weights, shown, axes)
+
+
+run_bodies(np.cov, np.corrcoef)
 add_methods({"mean": np.mean, "var": np.var, "std": np.std})

@@ -1,0 +1,86 @@
+"""Methods of arrays that are no function's, and the refusal of those that cannot be traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..traced_array import TracedArray, add_methods
+from .registry import refuse
+
+
+def conjugate(array: TracedArray, *args: Any, **options: Any) -> Any:
+    """`x.conj()`: a real array is itself, unlike with np.conjugate."""
+    if array.dtype.kind != "c" and not args and not options:
+        return array
+    return np.conjugate(array, *args, **options)
+
+
+def trace_method(
+    array: TracedArray, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Any:
+    """`x.trace()`: the sum of a diagonal."""
+    if array.ndim < 2:
+        np.empty(array.shape, array.dtype).trace(offset, axis1, axis2)
+    diagonal = np.diagonal(array, offset, axis1, axis2)  # type: ignore[call-overload]
+    return np.add.reduce(diagonal, axis=-1, dtype=dtype, out=out)
+
+
+def array_wrap(array: TracedArray, result: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    """`x.__array_wrap__`: NumPy's bodies give 0-d results through it."""
+    return result[()] if return_scalar and type(result) is TracedArray and not result.ndim else result
+
+
+def compress_method(array: TracedArray, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    """`x.compress(condition)`."""
+    return np.compress(condition, array, axis, out)
+
+
+def byteswap(array: TracedArray, inplace: bool = False) -> Any:
+    """`x.byteswap()`: the bytes of each element reversed, seen as the same dtype."""
+    if inplace:
+        raise refuse("byteswap(inplace=True)")
+    if array.itemsize == 1:
+        return array.copy()
+    swapped = array.astype(array.dtype.newbyteorder("S"))
+    return swapped.view(array.dtype) if swapped.ndim or swapped.scalar else swapped.view(array.dtype)
+
+
+def to_device(array: TracedArray, device: str, /, *, stream: Any = None) -> TracedArray:
+    """`x.to_device("cpu")`: the array itself."""
+    np.empty(()).to_device(device, stream=stream)  # type: ignore[arg-type]
+    return array
+
+
+add_methods(
+    {
+        "conj": conjugate,
+        "conjugate": conjugate,
+        "trace": trace_method,
+        "__array_wrap__": array_wrap,
+        "nonzero": np.nonzero,
+        "compress": compress_method,
+        "byteswap": byteswap,
+        "to_device": to_device,
+    }
+)
+
+
+def _refusing(name: str) -> Callable[..., Any]:
+    def missing(self: TracedArray) -> Any:
+        raise refuse(f"ndarray.{name}")
+
+    return missing
+
+
+def _refuse_the_rest() -> None:
+    """What an ndarray has and a traced array has not raises, naming itself."""
+    for name in dir(np.ndarray):
+        if not name.startswith("_") and name not in dir(TracedArray):
+            setattr(TracedArray, name, property(_refusing(name)))
+
+
+TracedArray.device = property(lambda self: "cpu")  # type: ignore[attr-defined]
+_refuse_the_rest()
