@@ -23,7 +23,7 @@ PASSES = (
     Pass("cse", cse),  # what is computed twice is computed once
 )
 
-NAMES = frozenset(each.name for each in (*PASSES, *CANONICAL.rules, *SIMPLIFY.rules))
+NAMES = frozenset(each.name for each in PASSES) | {rule.name for rule in (*CANONICAL.rules, *SIMPLIFY.rules)}
 
 
 def optimize(

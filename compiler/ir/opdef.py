@@ -7,6 +7,7 @@ A type rule raises TypeRuleError naming the numbered constraint it found broken.
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -124,13 +125,18 @@ class OpDef:
 
 
 OPS: dict[str, OpDef] = {}
+PLACES: dict[str, tuple[str, int]] = {}
 
 
 def register(op: OpDef) -> OpDef:
-    """Add a primitive to the registry; its name must be new."""
+    """Add a primitive to the registry; its name must be new. `PLACES` remembers the file and line."""
     if op.name in OPS:
         raise ValueError(f"an op named {op.name!r} exists already")
     OPS[op.name] = op
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    PLACES[op.name] = frame.f_code.co_filename, frame.f_lineno
     return op
 
 
