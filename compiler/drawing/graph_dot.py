@@ -77,15 +77,15 @@ def _members(scene: Scene, part: Part, repeat: Repeat | None, wide: bool) -> lis
 def _repeat_lines(repeat: Repeat) -> list[str]:
     _, colour = PART_COLOURS[repeat.part]
     values = {
-        "label": dot.Markup(f'<font point-size="14"><b>× {repeat.count}</b></font>'),
+        "label": dot.Markup(f'<font point-size="14"><b>× {repeat.count:,}</b></font>'),
         "labeljust": "r",
         "style": "rounded,filled",
         "color": colour,
-        "fillcolor": PAPER,
+        "fillcolor": faint(colour, 0.06),
         "fontcolor": colour,
         "penwidth": "1.2",
         "peripheries": "1",
-        "tooltip": f"{repeat.count} equal segments, of which the first is shown",
+        "tooltip": f"{repeat.count:,} equal segments, of which the first is shown",
     }
     return [dot.default("graph", values)]
 
@@ -128,11 +128,11 @@ def _edge_line(edge: Edge, folded: bool, numbered: bool) -> str:
     source, target = edge.source, edge.target
     back = folded and source.part in LATE
     values = _edge_look(edge)
+    note = edge_note(edge) if source is not target else ""
     if numbered:
-        values["taillabel" if back else "headlabel"] = " ".join(
-            str(place + 1) for place in sorted(edge.positions)
-        )
-    if (note := edge_note(edge)) and source is not target:
+        numbers = [str(place + 1) for place in sorted(edge.positions)]
+        values["taillabel" if back else "headlabel"] = " ".join([*numbers, note]).rstrip()
+    elif note:
         values["label"] = f" {note} "
     values["tooltip"] = edge_tooltip(edge)
     if back:

@@ -127,7 +127,7 @@ def line_label(nodes: Sequence[Node]) -> Label:
 
 def leaf_label(nodes: Sequence[Node], names: Mapping[Node, str]) -> Label:
     """The label of a param or constant array, or of several of one type that are drawn as one."""
-    count = f"× {len(nodes)}" if len(nodes) > 1 else ""
+    count = f"× {len(nodes):,}" if len(nodes) > 1 else ""
     number = names[nodes[0]] if nodes[0].op.name == "constant" else ""
     return Label(number, leaf_title(nodes), count, str(nodes[0].type))
 

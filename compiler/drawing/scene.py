@@ -242,7 +242,7 @@ def _outputs(
     for places in positions.values():
         nodes = [graph.outputs[place] for place in places]
         title = labels.output_title(graph, places, given)
-        label = Label("", title, f"× {len(places)}" if len(places) > 1 else "", "")
+        label = Label("", title, f"× {len(places):,}" if len(places) > 1 else "", "")
         text = f"{title} {nodes[0].type}"
         item = Item(f"return {places[0]}", Role.OUTPUT, label, text, parts.get(nodes[0]))
         exits.append(item)
@@ -269,7 +269,7 @@ def edge_tooltip(edge: Edge) -> str:
     """Which value goes along an edge, and of how many copies."""
     texts = [edge.source.label.number or edge.source.label.title, edge.source.label.type]
     if len(edge.values) > 1:
-        texts.append(f"× {len(edge.values)}")
+        texts.append(f"× {len(edge.values):,}")
     if edge.link is Link.RESIDUAL:
         texts.append("(residual)")
     if edge.link is Link.CARRIED:
