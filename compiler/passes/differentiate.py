@@ -72,7 +72,7 @@ class Pullback:
         special = special_vjp(node)
         if special is not None:
             for given in special(self.b, entry.restored(self.b)):
-                mask = lifted(self.b, entry.mask, given.lift) if given.keeps_zeros else None
+                mask = lifted(self.b, entry.mask, given)
                 self._deliver(given.operand, Cotangent(given.ct, mask, spoilt=mask is not None))
         elif node.op.name == "where":
             self._choose(node, entry)
@@ -117,8 +117,8 @@ class Pullback:
     def _deliver(self, operand: Node, given: Cotangent) -> None:
         """Add to what the operand has got so far, in the operand's own type."""
         b = self.b
-        if isinstance(operand.type, ScalarType) or (given.node.shape and not operand.shape):
-            given = _summed(b, given, operand)
+        if given.node.shape and not operand.shape:
+            given = _summed(b, given)
         if is_complex(given.node) and not is_complex(operand):
             given = replace(given, node=b.real(given.node))
         if isinstance(operand.type, ScalarType) and isinstance(given.node.type, ArrayType):
@@ -127,13 +127,11 @@ class Pullback:
         self.table[operand] = given if known is None else _sum(b, known, given)
 
 
-def _summed(b: Builder, given: Cotangent, operand: Node) -> Cotangent:
+def _summed(b: Builder, given: Cotangent) -> Cotangent:
     """The one sum over broadcast axes outside `broadcast`: of a 0-d operand that stood for a whole array."""
     ct = given.restored(b)
-    mask = None if isinstance(operand.type, ScalarType) else reduced(b, given.mask)
-    if ct.shape:
-        ct = b.sum(ct, axes=tuple(range(len(ct.shape))), dtype=ct.dtype)
-    return Cotangent(ct, mask)
+    total = b.sum(ct, axes=tuple(range(len(ct.shape))), dtype=ct.dtype)
+    return Cotangent(total, reduced(b, given.mask))
 
 
 def _sum(b: Builder, known: Cotangent, given: Cotangent) -> Cotangent:

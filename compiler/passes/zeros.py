@@ -16,6 +16,8 @@ from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.opdef import Flow, Kind, NotDifferentiable
 from ..ir.types import ArrayType, ScalarType
+from ..ops.reduction import expand
+from ..rules.derivative import Contribution
 from ..rules.match import uniform_value
 
 _BOOL = np.dtype(bool)
@@ -121,6 +123,10 @@ def through(b: Builder, node: Node, position: int, mask: Mask | None) -> Mask | 
     flow = node.op.flow
     if node.op.kind is Kind.ELEMENTWISE:
         return _chosen(b, node, position, mask) if flow is Flow.SELECTS else mask
+    if node.op.name == "item":
+        return mask
+    if position == 0 and (node.op.name == "masked_reduce" or node.attrs.get("masked")):
+        return Mask(lambda: node.inputs[1], cheap=True)
     if not isinstance(node.type, ArrayType) or not isinstance(node.inputs[position].type, ArrayType):
         return None
     if flow is Flow.MIXES or (flow is Flow.MOVES and mask is None):
@@ -193,11 +199,16 @@ def _is_finite(node: Node) -> bool:
     return node.op.name == "cast" and node.inputs[0].dtype.kind in "biu"
 
 
-def lifted(b: Builder, mask: Mask | None, lift: Callable[[Node], Node] | None) -> Mask | None:
-    """The mask behind a recognised pattern: `lift` repeats a value of the root along the operand's axes."""
-    if mask is None or lift is None:
+def lifted(b: Builder, mask: Mask | None, given: Contribution) -> Mask | None:
+    """The mask behind a recognised pattern; where it mixes elements, a row stays zero if all of it is."""
+    if mask is None or not (given.lift or given.mixes):
         return mask
-    return Mask(lift, mask, cheap=mask.cheap)
+    if given.lift is not None:
+        return Mask(given.lift, mask, cheap=mask.cheap)
+    if not mask.cheap:
+        return None
+    axes, shape = given.mixes, given.operand.shape
+    return Mask(lambda whole: expand(b, b.any(whole, axes=axes), axes, shape), mask, cheap=True)
 
 
 def restored(b: Builder, mask: Mask, ct: Node) -> Node:

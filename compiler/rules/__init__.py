@@ -16,6 +16,10 @@ from . import (  # isort: skip
     writes,
     reductions,
     products,
+    derivative_roots,
+    derivative_softplus,
+    derivative_exponentials,
+    derivative_growth,
 )
 
 __all__ = [
@@ -23,6 +27,10 @@ __all__ = [
     "broadcasts",
     "casts",
     "choices",
+    "derivative_exponentials",
+    "derivative_growth",
+    "derivative_roots",
+    "derivative_softplus",
     "folding",
     "order",
     "powers",

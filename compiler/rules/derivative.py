@@ -19,13 +19,13 @@ class Contribution:
     """The cotangent of one earlier node.
 
     `lift` repeats a value of the root's shape along the axes that the pattern reduces (None: there are none).
-    `keeps_zeros` is False where a structural zero of the root's cotangent does not mean one here.
+    `mixes` are axes along which every element of the root depends on every element here.
     """
 
     operand: Node
     ct: Node
     lift: Callable[[Node], Node] | None = None
-    keeps_zeros: bool = True
+    mixes: tuple[int, ...] = ()
 
 
 Pull = Callable[[Builder, Node], Sequence[Contribution]]
