@@ -55,7 +55,7 @@ def run_draw(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if not args and not compiled.stats.traces:
         raise UsageError(
             f"{options.function} is not called when the file is loaded, so its arguments are unknown.\n"
-            "Give each as a type or as an expression over the names of the file:  f64[64,10] float 'np.ones(3)'"
+            "Give each as a type or as an expression over the file's names:  f64[64,10] float 'np.ones(3)'"
         )
     print(compiled.draw(options.out or Path(f"{compiled.__name__}.svg"), *args, plan=options.plan))
     return 0

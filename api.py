@@ -233,9 +233,11 @@ def trace(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
     Example:
         >>> import numpy as np
         >>> import tapeless as tl
-        >>> print(tl.trace(lambda x: np.tanh(x), np.zeros(3)))
-        graph @_lambda_(%x: f64[3]) {
-          %0: f64[3] = tanh %x
+        >>> def double(x):
+        ...     return x + x
+        >>> print(tl.trace(double, np.zeros(3)))
+        graph @double(%x: f64[3]) {
+          %0: f64[3] = add %x, %x
           return %0
         }
     """

@@ -18,12 +18,16 @@ from .api import compile, grad, jvp, vjp
 from .compiler.ir.equal import structurally_equal
 from .compiler.ir.node import Graph
 from .compiler.ir.parse import parse
+from .compiler.passes.manager import Options
+from .compiler.passes.simplify import simplify
+from .compiler.rules.rule import RuleSet
 from .tracer.tree import map_tree, tree_leaves
 
 __all__ = [
     "assert_graph",
     "assert_same_values",
     "check_grads",
+    "check_rules",
     "count_ops",
     "parse",
     "structurally_equal",
@@ -137,7 +141,8 @@ def check_grads(
         args: its arguments: trees of float64 (or complex128) leaves, away from kinks.
         order: 1 checks first derivatives, 2 those of the gradient too.
         step: half the distance of the two points of a difference.
-        rtol, atol: how far derivative and difference may be apart.
+        rtol: how far derivative and difference may be apart, relative to the difference.
+        atol: the same as a number.
         seed: of the random direction.
 
     Raises:
@@ -181,6 +186,28 @@ def check_grads(
         check_grads(
             gradients, args, order=order - 1, step=step, rtol=10 * rtol, atol=10 * atol, seed=seed + 1
         )
+
+
+def check_rules(rules: RuleSet) -> None:
+    """Raise AssertionError unless the example of each rule shows what becomes of it.
+
+    Both sides are simplified, the left one with the rules, the right one without: they must come to the same
+    graph. All rules are let loose, as under `fast_math`.
+
+    Args:
+        rules: rewrite rules of one's own, as `compile(rules=…)` takes them.
+
+    Example:
+        >>> from tapeless import testing
+        >>> from tapeless.compiler.rules.rule import SIMPLIFY
+        >>> testing.check_rules(SIMPLIFY)
+    """
+    for rule in rules.rules:
+        before, after = (parse(f"graph @{rule.name}{text}") for text in (rule.before, rule.after))
+        found = simplify(before, Options(fast_math=True, rules=(rules,)))
+        expected = simplify(after, Options(fast_math=True))
+        if not structurally_equal(found, expected):
+            raise AssertionError(f"{rule.header}\n--- the example says\n{expected}\n--- found\n{found}")
 
 
 def _pairs(one: Any, two: Any) -> Any:
