@@ -190,10 +190,24 @@ def scatter_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
     x, values, *indices = node.inputs
     axes = node.attrs["axes"]
     kept = b.scatter(ct, b.zeros(values.type), *indices, axes=axes)
-    lasting = b.last_writes(*indices, shape=tuple(x.shape[axis] for axis in axes))
-    at = place(axes)
-    wins = b.broadcast(lasting, axes=tuple(range(at, at + len(lasting.shape))), shape=values.shape)
-    return kept, where_zero(b, wins, b.gather(ct, *indices, axes=axes)), *(None for _ in indices)
+    given = b.gather(ct, *indices, axes=axes)
+    lengths = tuple(x.shape[axis] for axis in axes)
+    if not _surely_distinct(indices, lengths):
+        lasting = b.last_writes(*indices, shape=lengths)
+        at = place(axes)
+        wins = b.broadcast(lasting, axes=tuple(range(at, at + len(lasting.shape))), shape=values.shape)
+        given = where_zero(b, wins, given)
+    return kept, given, *(None for _ in indices)
+
+
+def _surely_distinct(indices: Sequence[Node], lengths: tuple[int, ...]) -> bool:
+    """Whether the index arrays are constants that name no place twice."""
+    if any(node.op.name != "constant" for node in indices):
+        return False
+    try:
+        return bool(last_writes_value(*(node.attrs["value"].value for node in indices), shape=lengths).all())
+    except IndexError:
+        return False
 
 
 _doubled = (
@@ -268,7 +282,7 @@ def scatter_add_type(types: Sequence[Type], attrs: Attrs) -> Type:
 
 
 def add_at(target: Any, index: tuple[Any, ...], values: Any) -> None:
-    """np.add.at; whole rows go by flat positions, which NumPy walks several times as fast in the same order."""
+    """np.add.at; whole rows go by flat positions, in the same order and several times as fast."""
     rows, *rest = index
     by_rows = type(rows) is not slice and all(type(part) is slice for part in rest)
     if not by_rows or target.ndim < 2 or not target.flags.c_contiguous:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tapeless.compiler.ir import Builder, NotDifferentiable, TypeRuleError
 from tapeless.compiler.ir.opdef import NotDifferentiableError
 from tapeless.compiler.ir.types import array_type
+from tapeless.compiler.ir.visit import topological
 from tapeless.compiler.ops.index import full_index
 
 
@@ -75,6 +76,19 @@ def test_only_the_last_write_to_a_place_counts(function: Any) -> None:
     ct_x, ct_values = f.vjp()
     assert ct_x.tolist() == [0, 0, 1]
     assert ct_values.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(("places", "asked"), [([0, 2], False), ([0, 0], True), ([0, -3], True)], ids=str)
+def test_whether_a_write_stays_is_asked_only_where_places_may_repeat(
+    function: Any, places: list[int], asked: bool
+) -> None:
+    def write(b: Builder, x: Any, values: Any) -> Any:
+        return b.scatter(x, values, b.constant(np.array(places)), axes=(0,))
+
+    f = function(write, np.ones(3), [5.0, 6.0])
+    gradients = f._gradients(f._cotangents(()))
+    assert ("last_writes" in {node.op.name for node in topological(gradients)}) is asked
+    f.check()
 
 
 def test_a_negative_index_is_the_same_place(function: Any) -> None:
