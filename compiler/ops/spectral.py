@@ -153,10 +153,11 @@ def values_of(node: Node, order: Sequence[Node]) -> list[Node]:
     found = []
     for candidate in order:
         source = candidate.inputs[0] if candidate.op.name == "get" else candidate
-        alike = source.op is node.op and candidate.attrs.get("index") == index
-        if alike or source.op.name == alone:
-            if source.inputs[0] is a and source.attrs.get("lower") == lower and candidate is not node:
-                found.append(candidate)
+        same_op = source.op is node.op and candidate.attrs.get("index") == index
+        if source.op.name != alone and (not same_op or candidate is node):
+            continue
+        if source.inputs[0] is a and source.attrs.get("lower") == lower:
+            found.append(candidate)
     return found
 
 
