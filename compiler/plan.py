@@ -127,8 +127,10 @@ class Plan:
         targets: what each graph output becomes.
         donated: positions of params whose memory the plan may use.
         arena_bytes: size of the arena.
-        peak_bytes: the most bytes of intermediate values alive at any step, results included.
-        intermediate_bytes: the sum of the sizes of all intermediate values, views not counted.
+        peak_bytes: the most bytes of computed values alive at any step, results included; what is committed
+            straight into the caller's memory takes none.
+        intermediate_bytes: the sum of the sizes of all values that steps compute, views not counted: what
+            would be needed if nothing were freed or written in place.
     """
 
     graph: Graph

@@ -188,8 +188,15 @@ def _check_in_place(plan: Plan, number: int, step: Step, position: int) -> None:
 
 
 def _lies_as(value: Value, other: Value) -> bool:
-    return value.place is Place.RUNTIME or (
-        value.offset == other.offset and value.type == other.type and value.strides == other.strides
+    if value.place is Place.RUNTIME:
+        return True
+    assert isinstance(value.type, ArrayType)
+    return (
+        value.offset == other.offset
+        and value.type == other.type
+        and value.strides is not None
+        and other.strides is not None
+        and same_layout(value.type.shape, value.strides, other.strides)
     )
 
 

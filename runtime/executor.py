@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..compiler.plan import Plan
+from ..compiler.plan import Action, Plan
 from .arena import Arena
 from .errstate import warnings_may_raise
 from .scope import Chunk, Window
@@ -83,27 +83,35 @@ class NumpyExecutor:
 
     `executor(values)` takes the values of the params in order and returns one value an output, None for
     commits. Calls are thread-safe and re-entrant. With `poison` (or TAPELESS_POISON=1) arena memory is
-    filled with ones bits, NaN for floats, as soon as the value in it is dead.
+    filled with ones bits, NaN for floats, as soon as the value in it is dead. `aside` is the form in which
+    nothing is written to an argument before the last step is done (see `careful`).
     """
 
-    def __init__(self, plan: Plan, *, poison: bool | None = None) -> None:
+    def __init__(self, plan: Plan, *, poison: bool | None = None, aside: bool = False) -> None:
         self.plan = plan
         if poison is None:
             poison = os.environ.get("TAPELESS_POISON", "") not in ("", "0")
         self.poison = poison
-        self._program = _Program(plan, aside=False, poison=poison)
+        self._program = _Program(plan, aside=aside, poison=poison)
         self._pool: list[Run] = []
         self._careful: NumpyExecutor | None = None
-        self._commits = any(step.tail and step.action.value == "compute" for step in plan.steps)
+        self._commits = not aside and any(step.tail and step.action is Action.COMPUTE for step in plan.steps)
 
     @property
     def source(self) -> str:
         """The Python source that the plan became."""
         return "\n".join(chunk.source for chunk in self._program.chunks)
 
+    @property
+    def careful(self) -> NumpyExecutor:
+        """The executor of calls in which a floating-point error may raise: commits come at the very end."""
+        if self._careful is None:
+            self._careful = NumpyExecutor(self.plan, poison=self.poison, aside=True)
+        return self._careful
+
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         if self._commits and warnings_may_raise():
-            return self._with_care(values)
+            return self.careful(values)
         pool = self._pool
         try:
             run = pool.pop()
@@ -114,13 +122,3 @@ class NumpyExecutor:
         finally:
             if len(pool) < _POOLED:
                 pool.append(run)
-
-    def _with_care(self, values: Sequence[Any]) -> list[Any]:
-        """The call when a floating-point error may raise: commits are copied at the very end."""
-        if self._careful is None:
-            careful = NumpyExecutor.__new__(NumpyExecutor)
-            careful.plan, careful.poison = self.plan, self.poison
-            careful._program = _Program(self.plan, aside=True, poison=self.poison)
-            careful._pool, careful._careful, careful._commits = [], None, False
-            self._careful = careful
-        return self._careful(values)

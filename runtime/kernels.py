@@ -95,13 +95,6 @@ def matmul_row(names: Names, call: Call) -> str:
     return f"{names.bind(function, 'matmul')}({', '.join(arguments)})"
 
 
-def einsum_row(names: Names, call: Call) -> str:
-    if call.out is None:
-        return reference(names, call)
-    einsum = names.bind(np.einsum, "einsum")
-    return f"{einsum}({call.attrs['subscripts']!r}, {', '.join(call.operands)}, out={call.out})"
-
-
 def power_row(names: Names, call: Call) -> str:
     x, y = call.operands
     shortcut = power_shortcut(call.node)
@@ -158,7 +151,6 @@ ROWS: dict[str, Row] = {
     "copy": copy_row,
     "reshape": reshape_row,
     "matmul": matmul_row,
-    "einsum": einsum_row,
     "power": power_row,
     "gather": gather_row,
     "concatenate": concatenate_row,

@@ -105,7 +105,7 @@ class Writer:
         self._prepare_mode(node)
         if output.place is Place.RUNTIME:
             expression = kernel(self.names, Call(node, operands, None))
-            if isinstance(output.type, ArrayType) and node.op.name not in RULES and may_raise(node):
+            if isinstance(output.type, ArrayType) and _may_look(node):
                 expression = f"{self.names.bind(apart, 'apart')}({expression}, {', '.join(operands)})"
             self.line(f"{self.names.crossing(step.output)} = {expression}")
         elif not self._must_make(output):
@@ -255,6 +255,11 @@ class Writer:
 
 def _nbytes(value: Value) -> int:
     return value.type.nbytes if isinstance(value.type, ArrayType) else 0
+
+
+def _may_look(node: Node) -> bool:
+    """Whether NumPy's result might be a view of an operand, as far as is known."""
+    return node.op.kind is Kind.VIEW or (node.op.name not in RULES and may_raise(node))
 
 
 def _sets_flags(node: Node) -> bool:

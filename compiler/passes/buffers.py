@@ -17,7 +17,7 @@ from ..ir.types import ArrayType
 from ..plan import Action, Buffer, Place, Plan, Step, Target, Value
 from .arena import Interval, pack
 from .commit import Commits
-from .memory import REPLACES, Memory
+from .memory import REPLACES, Memory, is_exact_in_place
 from .strides import Strides, c_strides, same_layout
 
 
@@ -73,18 +73,21 @@ class _Assigner:
     def _plan_end(self) -> _End:
         """Decide which outputs are values as they stand and which are copied behind the last node."""
         end = _End()
-        written = {target.param for target in self.targets if target.kind == "commit"}
+        written = {self.graph.params[target.param] for target in self.targets if target.param is not None}
         late: list[tuple[Node, Target, int]] = []
         for position, (node, target) in enumerate(zip(self.graph.outputs, self.targets, strict=True)):
             if target.kind == "commit":
                 if node not in self.commits.param_of:
                     late.append((node, target, position))
-            elif target.kind == "fresh" and (node in end.owned or not self._is_fresh_by_itself(node, target)):
-                end.copies.append((node, target, position))
+            elif target.kind == "scalar":
+                if self.memory.root[node] in written:  # read before it is written
+                    end.copies.append((node, target, position))
             elif target.kind == "fresh":
-                end.owned[node] = position
-        params = {self.graph.params[position] for position in written if position is not None}
-        self.aside = [node for node, _, _ in late if self.memory.root[node] in params]
+                if node not in end.owned and self._is_fresh_by_itself(node, target):
+                    end.owned[node] = position
+                else:
+                    end.copies.append((node, target, position))
+        self.aside = [node for node, _, _ in late if self.memory.root[node] in written]
         end.copies += late
         return end
 
@@ -158,7 +161,7 @@ class _Assigner:
             root = self.memory.root
             apart = all(root[base] is not root[other] for other in others)
             return 0 if apart and self._fits(base, node, step) else None
-        if node.op.kind is not Kind.ELEMENTWISE:
+        if node.op.kind is not Kind.ELEMENTWISE or not is_exact_in_place(node):
             return None
         for position, operand in enumerate(node.inputs):
             if self._fits(operand, node, step) and self._alone(operand, node):
@@ -352,7 +355,7 @@ class _Assigner:
             value = self.values[step.output]
             if step.action is Action.VIEW or not isinstance(value.type, ArrayType):
                 continue
-            if value.place is not Place.PARAM:
+            if step.action is Action.COMPUTE:
                 total += value.type.nbytes
             if value.place is Place.RUNTIME:
                 change[value.first] += value.type.nbytes

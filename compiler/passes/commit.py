@@ -15,7 +15,7 @@ from ..ir.node import Graph, Node
 from ..ir.opdef import Kind
 from ..ops.view import Path
 from ..plan import Target
-from .memory import Memory, may_raise
+from .memory import Memory, is_exact_in_place, may_raise
 from .strides import Strides, same_layout
 from .views import path_view
 
@@ -122,11 +122,17 @@ def _same_strides(node: Node, first: Strides | None, second: Strides | None) -> 
 
 
 def _may_overwrite(node: Node, param: Node, memory: Memory) -> bool:
-    """Whether the node may compute into the param: elementwise on equal places, or without reading it."""
-    if node.op.kind is Kind.ELEMENTWISE:
-        return all(
-            memory.root[operand] is not param or _is_whole(operand, param, memory) for operand in node.inputs
-        )
-    if not _same_strides(node, memory.layouts[node], memory.layouts[param]):
-        return False
+    """Whether the node may compute into the param: elementwise on equal places, or without reading it.
+
+    NumPy's transcendental functions round otherwise where a result runs backwards, sums and products where
+    it lies in another order.
+    """
+    strides = memory.layouts[param]
+    assert strides is not None
+    elementwise = node.op.kind is Kind.ELEMENTWISE and is_exact_in_place(node)
+    if not elementwise or min(strides) < 0:
+        if not _same_strides(node, memory.layouts[node], strides):
+            return False
+    if elementwise:
+        return all(memory.root[x] is not param or _is_whole(x, param, memory) for x in node.inputs)
     return all(memory.root[operand] is not param for operand in node.inputs)

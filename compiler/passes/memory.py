@@ -24,7 +24,7 @@ REPLACES = frozenset({"write", "scatter", "scatter_add", "ufunc_at", "sort", "pa
 
 # Ops besides ufuncs that can write into memory they are given.
 WRITES_OUT = REPLACES | {
-    *("where", "cast", "copy", "reshape", "matmul", "einsum", "concatenate", "pad", "cumsum", "cumprod"),
+    *("where", "cast", "copy", "reshape", "matmul", "concatenate", "pad", "cumsum", "cumprod"),
     *("sum", "prod", "max", "min", "nanmax", "nanmin", "any", "all"),
 }
 
@@ -90,8 +90,6 @@ def is_planned(node: Node, strides: Strides | None) -> bool:
     op = node.op
     if op.name == "power":
         return node.attrs["form"] == "ufunc" or power_shortcut(node) is not None
-    if op.name == "einsum":
-        return len(node.inputs) > 1
     if op.name == "write":
         return path_view(type_, strides, node.attrs["path"]) is not None
     if op.name in WRITES_OUT:
@@ -103,13 +101,21 @@ _SHORTCUTS = {2: "square", 1: "positive", -1: "reciprocal", 0.5: "sqrt"}
 
 
 def power_shortcut(node: Node) -> str | None:
-    """The ufunc that NumPy's operator `x ** y` takes for a floating x and this constant number y."""
+    """The ufunc that NumPy's operator `x ** y` takes for a real floating x and this constant number y."""
     x, y = node.inputs
     if node.attrs["form"] != "array" or not isinstance(y.type, ScalarType) or y.op.name != "constant":
         return None
-    if x.dtype != node.dtype or x.dtype.kind not in "fc" or isinstance(x.type, ScalarType):
+    if x.dtype != node.dtype or x.dtype.kind != "f" or isinstance(x.type, ScalarType):
         return None
     return _SHORTCUTS.get(y.attrs["value"].value)
+
+
+def is_exact_in_place(node: Node) -> bool:
+    """Whether an elementwise node gives the same bits when its result lies in an operand.
+
+    NumPy's complex products of a single pair round otherwise in place.
+    """
+    return not (node.op.name in ("multiply", "square") and node.dtype.kind == "c")
 
 
 def may_raise(node: Node) -> bool:
@@ -121,6 +127,8 @@ def may_raise(node: Node) -> bool:
         return True
     if op.name == "power":
         return node.type.dtype.kind not in "fc"  # type: ignore[union-attr]
+    if op.name == "cast":  # warns where the imaginary part is lost
+        return node.inputs[0].dtype.kind == "c" and node.dtype.kind not in "cb"
     if op.kind is Kind.ELEMENTWISE:
         return not (isinstance(op.numpy, np.ufunc) or op.name in WRITES_OUT)
     return op.name not in WRITES_OUT or op.name in _CHECKS_VALUES

@@ -92,7 +92,8 @@ def _bitcast(node: Node, x: Node, strides: Strides) -> Seen | None:
     old, new = x.dtype.itemsize, node.dtype.itemsize
     if old == new:
         return 0, strides
-    return (0, (*strides[:-1], new)) if strides[-1] == old else None
+    dense = strides[-1] == old or x.shape[-1] == 1
+    return (0, (*strides[:-1], new)) if dense else None
 
 
 VIEWS: dict[str, Callable[[Node, Node, Strides], Seen | None]] = {
