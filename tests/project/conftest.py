@@ -30,8 +30,8 @@ def find_modules() -> dict[str, Path]:
 
 
 def find_pages() -> dict[str, Path]:
-    """The Markdown pages at the root and everywhere under docs/: path from the root, and file."""
-    pages = sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md"))
+    """The Markdown pages at the root, everywhere under docs/ and in examples/: path from the root, and file."""
+    pages = [page for where in ("*.md", "docs/**/*.md", "examples/*.md") for page in sorted(ROOT.glob(where))]
     return {page.relative_to(ROOT).as_posix(): page for page in pages}
 
 
