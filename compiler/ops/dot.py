@@ -82,9 +82,7 @@ register(
             Sample("vector_stack", normals((4,), (2, 4, 3))),
             Sample(
                 "complex",
-                lambda rng: tuple(
-                    rng.normal(size=s) + 1j * rng.normal(size=s) for s in ((2, 2, 3), (3, 2))
-                ),
+                lambda rng: tuple(rng.normal(size=s) + 1j * rng.normal(size=s) for s in ((2, 2, 3), (3, 2))),
             ),
             Sample("python_number", lambda rng: (2.0, np.ones(3)), breaks="C1"),
             Sample("lengths_differ", normals((3,), (4,)), breaks="C2"),

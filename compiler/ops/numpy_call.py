@@ -43,7 +43,8 @@ def results_of(attrs: Attrs) -> tuple[ArrayType, ...]:
 
 def numpy_call_type(types: Sequence[Type], attrs: Attrs) -> Type:
     arrays("numpy_call", types)
-    if not callable(reduce(lambda place, part: getattr(place, part, None), attrs["function"].split("."), np)):
+    parts = attrs["function"].split(".")
+    if not callable(reduce(lambda place, part: getattr(place, part, None), parts, np)):
         OPS["numpy_call"].fail("C2", f"there is no np.{attrs['function']}")
     if not all(isinstance(item, ArrayType) for item in results_of(attrs)):
         OPS["numpy_call"].fail("C3", f"the result is {attrs['result']}")

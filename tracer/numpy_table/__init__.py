@@ -29,6 +29,7 @@ from . import (
     selecting,
     shape,
     sorting,
+    special,
     statistics,
     ufunc_methods,
 )
@@ -59,6 +60,7 @@ __all__ = [
     "selecting",
     "shape",
     "sorting",
+    "special",
     "statistics",
     "ufunc_methods",
 ]

@@ -3,7 +3,7 @@
 Most functions of NumPy are written in Python over a few others. Such a body is rebuilt here over a copy of
 its module's globals, in which conversions and creation functions are the tracer's and private helpers are
 rebuilt the same way; public functions it calls are dispatched as ever. So a composition has NumPy's values,
-layouts and errors in whichever version is installed, and derivatives for free. NumPy's modules stay untouched.
+layouts and errors in whichever version is installed, and derivatives for free. NumPy itself stays as it is.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ import numpy as np
 from ..trace import active
 from ..traced_array import TracedArray
 from . import conversion
-from .registry import implements
+from .elementwise import call
+from .registry import implements, is_traced
 
 _REPLACED: dict[int, Any] = {}
 _GLOBALS: dict[str, dict[str, Any]] = {}
 _STANDS: dict[str, Stand] = {}
+_UFUNCS: dict[np.ufunc, Ufunc] = {}
 
 
 class Stand:
@@ -34,6 +36,21 @@ class Stand:
         value = substitute(getattr(self._module, name))
         setattr(self, name, value)
         return value
+
+
+class Ufunc:
+    """A ufunc as a body sees it: NumPy keeps `out=...` to itself, so it has to be seen before the call."""
+
+    def __init__(self, ufunc: np.ufunc) -> None:
+        self._ufunc = ufunc
+
+    def __call__(self, *inputs: Any, out: Any = None, **options: Any) -> Any:
+        if out is Ellipsis and any(map(is_traced, inputs)):
+            return call(self._ufunc, *inputs, out=out, **options)
+        return self._ufunc(*inputs, **options) if out is None else self._ufunc(*inputs, out=out, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ufunc, name)
 
 
 def replaces(*functions: Any) -> Callable[[Any], Any]:
@@ -58,6 +75,8 @@ def substitute(value: Any) -> Any:
         return known
     if type(value) is ModuleType and _of_numpy(value.__name__):
         return _STANDS.setdefault(value.__name__, Stand(value))
+    if isinstance(value, np.ufunc):
+        return _UFUNCS.setdefault(value, Ufunc(value))
     if type(value) is FunctionType and _of_numpy(value.__module__):
         return transplanted(value)
     return value

@@ -14,7 +14,8 @@ import numpy as np
 from ..traced_array import TracedArray
 from .bodies import ArrayConverter, body, replaces, run_bodies
 from .conversion import asarray
-from .registry import implements, trace_of
+from .registry import implements, known, trace_of
+from .support import concrete
 
 
 @implements(np.linspace)
@@ -65,9 +66,7 @@ def geomspace(
     sign = np.sign(first)
     first = first / sign
     last = last / sign
-    result = np.logspace(
-        np.log10(first), np.log10(last), num=num, endpoint=endpoint, base=10.0, dtype=kind
-    )
+    result = np.logspace(np.log10(first), np.log10(last), num=num, endpoint=endpoint, base=10.0, dtype=kind)
     if num > 0:
         result[0] = first
         if num > 1 and endpoint:
@@ -81,65 +80,42 @@ def geomspace(
 # ---- interp
 
 
-def _compiled_interp() -> Any:
-    from numpy._core.multiarray import interp
+def _loops() -> tuple[Any, Any]:
+    """The C functions that np.interp ends in, for real and for complex heights."""
+    from numpy._core import multiarray
 
-    return interp
+    return multiarray.interp, multiarray.interp_complex
 
 
-@replaces(_compiled_interp())
-def interp_real(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """Linear interpolation as NumPy's C loop does it: from the left point, from the right one if that is NaN."""
+@replaces(*_loops())
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    """The primitive `interp`; traced values for the outside are chosen afterwards."""
     trace = trace_of(x, xp, fp)
-    given = [trace.array(v) for v in (x, xp, fp)]
-    _compiled_interp()(*(np.ones((1,) * min(v.ndim, 1), v.dtype) for v in given))
-    at, points, values = (v.astype(np.float64, copy=False) for v in given)
-    if points.ndim != 1 or values.ndim != 1 or not points.size or points.shape != values.shape:
-        _compiled_interp()(np.zeros(at.shape), np.zeros(points.shape), np.zeros(values.shape))
-    low = values[0] if left is None else trace.array(left).astype(np.float64)
-    high = values[-1] if right is None else trace.array(right).astype(np.float64)
-    count = points.size
-    if count == 1:
-        inside: Any = np.broadcast_to(values[0], at.shape)
-    else:
-        inside = _between(points, values, at)
-    result = np.where(np.less(at, points[0]), low, np.where(np.greater(at, points[-1]), high, inside))
-    result = np.where(np.isnan(at), at, result)
-    scalar = type(x) is not TracedArray or x.scalar or not at.ndim
-    return result[()] if scalar and not result.ndim else result
+    at, places, heights = (trace.array(v) for v in (x, xp, fp))
+    loop = _loops()[heights.dtype.kind == "c"]
+    loop(*(np.ones((1,) * min(v.ndim, 1), v.dtype) for v in (at, places, heights)))
+    if places.ndim != 1 or heights.ndim != 1 or not places.size or places.shape != heights.shape:
+        loop(np.zeros(at.shape), np.zeros(places.shape), np.zeros(heights.shape))
+    kind = np.dtype("c16" if heights.dtype.kind == "c" else "f8")
+    sides = [None if side is None else trace.lift(side) for side in (left, right)]
+    fixed = [_number(side, kind) if side is not None and known(side) else None for side in sides]
+    trace.builder.loc = trace.loc()
+    b = trace.builder
+    node = b.interp(
+        b.cast(trace.operand(at), np.dtype("f8")), b.cast(trace.operand(places), np.dtype("f8")),
+        b.cast(trace.operand(heights), kind), left=fixed[0], right=fixed[1],
+    )  # fmt: skip
+    result = trace.fresh(node, np.empty(node.shape, node.dtype))
+    for side, beyond in zip(sides, (np.less(at, places[0]), np.greater(at, places[-1])), strict=True):
+        if side is not None and not known(side):
+            result = np.where(beyond, side, result)
+    return result[()] if not result.ndim else result
 
 
-def _compiled_interp_complex() -> Any:
-    from numpy._core.multiarray import interp_complex
-
-    return interp_complex
-
-
-@replaces(_compiled_interp_complex())
-def interp_complex(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    """Interpolation between complex values: of their real and imaginary parts."""
-    values = asarray(fp, np.complex128)
-    parts = [
-        interp_real(x, xp, part(values), *(None if side is None else part(side) for side in (left, right)))
-        for part in (np.real, np.imag)
-    ]
-    result = np.zeros_like(parts[0], np.complex128)
-    np.real(result)[...] = parts[0]
-    np.imag(result)[...] = parts[1]
-    return result if not parts[0].scalar else result[()]
-
-
-def _between(points: Any, values: Any, at: Any) -> Any:
-    count = points.size
-    place = np.clip(np.searchsorted(points, at, side="right") - 1, 0, count - 1)
-    before = np.minimum(place, count - 2)
-    x0, x1, y0, y1 = points[before], points[before + 1], values[before], values[before + 1]
-    slope = (y1 - y0) / (x1 - x0)
-    mixed = slope * (at - x0) + y0
-    other = slope * (at - x1) + y1
-    mixed = np.where(np.isnan(mixed), np.where(np.isnan(other) & np.equal(y0, y1), y0, other), mixed)
-    mixed = np.where(np.equal(at, x0), y0, mixed)
-    return np.where(np.equal(place, count - 1), values[-1], mixed)
+def _number(value: Any, kind: Any) -> Any:
+    """A known value for the outside as a Python number."""
+    number = concrete(value)
+    return complex(number) if kind.kind == "c" else float(number)
 
 
 # ---- gradient
@@ -180,8 +156,8 @@ def _one_axis(x: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     if spacing.dtype.kind in "iu":
         spacing = spacing.astype(np.float64)
     steps = np.diff(spacing)
-    even = _gradient(x, steps[0], axis=axis, edge_order=edge_order)
     uneven = _uneven(x, steps, axis, edge_order)
+    even = _gradient(x, steps[0], axis=axis, edge_order=edge_order)
     return np.where(np.all(np.equal(steps, steps[0])), even, uneven)
 
 

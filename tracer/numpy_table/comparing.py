@@ -1,7 +1,7 @@
 """Comparisons of whole arrays, and functions whose results depend on values in shape or dtype.
 
-allclose, array_equal and array_equiv give a Python bool, so they give a traced one. What has no fixed shape or
-dtype is done for known values and refused for others.
+allclose, array_equal and array_equiv give a Python bool, so they give a traced one. What has no fixed shape
+or dtype is done for known values and refused for others.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from ..traced_array import TracedArray
 from .bodies import run_bodies
+from .conversion import asarray
 from .registry import implements, known, refuse, trace_of
 from .selecting import data_dependent
 from .support import all_known, concrete, fold
@@ -66,7 +67,7 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
     trace = trace_of(a)
     x = trace.array(a)
     if x.dtype.kind != "c":
-        return x
+        return asarray(x)
     if x.constant:
         return fold(trace, np.real_if_close, x, tol)
     raise refuse(
@@ -88,11 +89,16 @@ def _refused(name: str, fixes: list[tuple[str, str]]) -> None:
     def handler(*args: Any, **kwargs: Any) -> Any:
         given = [*args, *kwargs.values()]
         trace = trace_of(*[v for g in given for v in (g if type(g) in (list, tuple) else [g])])
-        if all(all_known(g) if type(g) in (list, tuple) else known(g) and type(g) is not np.ndarray for g in given):
+        if all(
+            all_known(g) if type(g) in (list, tuple) else known(g) and type(g) is not np.ndarray
+            for g in given
+        ):
             result = function(*map(concrete, args), **{k: concrete(v) for k, v in kwargs.items()})
             if isinstance(result, tuple):
-                return type(result)(*map(trace.constant, result)) if hasattr(result, "_fields") else tuple(
-                    map(trace.constant, result)
+                return (
+                    type(result)(*map(trace.constant, result))
+                    if hasattr(result, "_fields")
+                    else tuple(map(trace.constant, result))
                 )
             return trace.constant(result)
         raise data_dependent(f"np.{name}", fixes)
@@ -140,7 +146,13 @@ def polyfit(
     trace = trace_of(x, y, w)
     points, values = trace.array(x) + 0.0, trace.array(y) + 0.0
     order = deg.__index__() + 1
-    if points.ndim != 1 or not points.size or values.ndim not in (1, 2) or points.shape[0] != values.shape[0] or deg < 0:
+    if (
+        points.ndim != 1
+        or not points.size
+        or values.ndim not in (1, 2)
+        or points.shape[0] != values.shape[0]
+        or deg < 0
+    ):
         np.polyfit(np.ones(points.shape), np.ones(values.shape), deg)
     if rcond is None:
         rcond = len(points) * np.finfo(points.dtype).eps

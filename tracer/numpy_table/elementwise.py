@@ -7,6 +7,7 @@ primitive of the ufunc's name. What is known while tracing is computed at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,30 @@ from .registry import FUNCTIONS, concrete, implements, known, refuse, trace_of
 
 OP_OF: dict[np.ufunc, str] = {}
 
+# The ufuncs of scipy.special that have a primitive, known by their names: SciPy is not imported.
+SCIPY = frozenset(
+    "entr erf erfc erfcx expit gamma gammaln i0 i1 kl_div log_expit log_ndtr logit ndtr psi rel_entr xlog1py "
+    "xlogy".split()
+)
+
+
+@lru_cache(maxsize=1024)
+def _is_numpys(ufunc: np.ufunc) -> bool:
+    from numpy._core import umath
+
+    return getattr(umath, ufunc.__name__, None) is ufunc
+
+
+def shown_ufunc(ufunc: np.ufunc) -> str:
+    """A ufunc as users call it."""
+    return f"np.{ufunc.__name__}" if _is_numpys(ufunc) else f"the ufunc {ufunc.__name__}"
+
 
 def op_name(ufunc: np.ufunc) -> str:
     """The primitive that a ufunc maps to; refuses one that has none."""
     name = OP_OF.get(ufunc, ufunc.__name__)
-    if name not in OPS:
-        raise refuse(f"np.{ufunc.__name__}")
+    if name not in OPS or not (_is_numpys(ufunc) or name in SCIPY):
+        raise refuse(shown_ufunc(ufunc))
     return name
 
 
@@ -74,8 +93,8 @@ def call(
     shadows = [operand_shadow(o) for o in operands]
     out_shadows = [None if o is None else o.shadow for o in outs]
     dtypes = _dtypes(ufunc, operands, out_shadows, signature, casting)
-    if not all(map(supported, dtypes)):
-        raise refuse(f"np.{ufunc.__name__} in {', '.join(map(str, dtypes))}")
+    if not all(map(supported, dtypes)) or (not _is_numpys(ufunc) and dtypes[0].char not in "fd"):
+        raise refuse(f"{shown_ufunc(ufunc)} in {', '.join(map(str, dtypes))}")
     shape = _shape(ufunc, shadows, out_shadows)
     trace.builder.loc = trace.loc()
     nodes = [
@@ -128,7 +147,7 @@ def _outs(trace: Trace, ufunc: np.ufunc, out: Any) -> tuple[list[Any], bool]:
         return [None] * ufunc.nout, True
     lifted: list[Any] = [None if o is None else trace.lift(o) for o in out]
     for o in lifted:
-        if o is not None and type(o) is not TracedArray:
+        if o is not None and (type(o) is not TracedArray or o.scalar):
             raise TypeError("return arrays must be of ArrayType")
         if o is not None:
             if not o.shadow.flags.writeable:

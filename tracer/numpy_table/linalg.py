@@ -1,6 +1,7 @@
-"""np.linalg: NumPy's own bodies down to the LAPACK gufuncs, which are primitives; what branches on values by hand.
+"""np.linalg: NumPy's own bodies down to the LAPACK gufuncs, which are primitives.
 
 The gufuncs are reached by name; the dtypes they compute in are those of the signature that the body gives.
+Functions whose bodies branch on values are written by hand.
 Whether a matrix is singular is found out at run time, where NumPy raises as ever.
 """
 
@@ -156,7 +157,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         raise refuse("np.linalg.lstsq with an rcond that is no number")
     with np.errstate(all="ignore"):
         model = np.linalg.lstsq(
-            np.eye(*(x.shape if x.ndim == 2 else (1, 1)), dtype=x.dtype) if x.ndim == 2 else np.empty(x.shape),
+            np.eye(*(x.shape if x.ndim == 2 else (1, 1)), dtype=x.dtype)
+            if x.ndim == 2
+            else np.empty(x.shape),
             np.ones(y.shape, y.dtype),
             rcond,
         )
@@ -215,7 +218,10 @@ def _general(name: str, function: Callable[..., Any]) -> None:
             raise refuse(
                 f"np.linalg.{name} of a real matrix",
                 why="Whether NumPy's result is real or complex depends on the values.",
-                fixes=[("complex results", f"np.linalg.{name}(a + 0j)"), ("a symmetric matrix", f"np.linalg.{name}h(a)")],
+                fixes=[
+                    ("complex results", f"np.linalg.{name}(a + 0j)"),
+                    ("a symmetric matrix", f"np.linalg.{name}h(a)"),
+                ],
             )
         trace.builder.loc = trace.loc()
         node = getattr(trace.builder, name)(trace.operand(x))

@@ -44,8 +44,7 @@ def byteswap(array: TracedArray, inplace: bool = False) -> Any:
         raise refuse("byteswap(inplace=True)")
     if array.itemsize == 1:
         return array.copy()
-    swapped = array.astype(array.dtype.newbyteorder("S"))
-    return swapped.view(array.dtype) if swapped.ndim or swapped.scalar else swapped.view(array.dtype)
+    return array.astype(array.dtype.newbyteorder("S")).view(array.dtype)
 
 
 def to_device(array: TracedArray, device: str, /, *, stream: Any = None) -> TracedArray:

@@ -43,6 +43,8 @@ def _first(value: Any) -> Any:
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """np.copyto: an assignment with a casting rule, under a mask if one is given."""
     trace = trace_of(dst, src, where)
+    if type(dst) is TracedArray and dst.scalar:
+        np.copyto(dst.dtype.type(0), 0)  # type: ignore[arg-type]
     target = _destination(trace, dst, "copyto() argument 1")
     source = trace.lift(src)
     np.copyto(np.empty((), target.dtype), _first(source), casting=casting)  # type: ignore[arg-type]
@@ -71,8 +73,10 @@ def _known(value: Any) -> Any:
 
 
 def fill(array: TracedArray, value: Any) -> None:
-    """`x.fill(value)`: a 0-d value, cast as an assignment casts it."""
+    """`x.fill(value)`: a 0-d value, cast as an assignment casts it; on a NumPy scalar it does nothing."""
     trace = trace_of(array)
+    if array.scalar:
+        return
     target = _destination(trace, array, "fill() destination")
     source = trace.lift(value)
     if type(source) is TracedArray and source.ndim:
@@ -134,7 +138,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """np.place: the selected elements become vals[0], vals[1], … in turn, from the start again when used up."""
+    """np.place: the selected elements become vals[0], vals[1], … in turn, and again from the start."""
     trace = trace_of(arr, mask, vals)
     target = _destination(trace, arr, "argument 1")
     condition, source = trace.array(mask).reshape(-1), array(vals, target.dtype, copy=None).reshape(-1)

@@ -1,4 +1,4 @@
-"""Reductions that ignore NaNs: NumPy's bodies where they only mask, by hand where they look whether any is there.
+"""Reductions that ignore NaNs: NumPy's bodies where they only mask, by hand where they look for one.
 
 The warnings for slices without a number are NumPy's business at trace time only, so they are not given here.
 """
@@ -83,8 +83,10 @@ def nanvar(
     count = np.sum(~mask, axis=axis, dtype=np.intp, keepdims=True, **options)
     if mean is np._NoValue:
         mean = _divided(np.sum(x, axis=axis, dtype=dtype, keepdims=True, **options), count)
-    filled = np.where(mask, 0, np.subtract(x, mean, casting="unsafe")) if not x.ndim else _deviations(
-        x, mean, mask, options
+    filled = (
+        np.where(mask, 0, np.subtract(x, mean, casting="unsafe"))
+        if not x.ndim
+        else _deviations(x, mean, mask, options)
     )
     squares = np.real(filled * np.conjugate(filled)) if filled.dtype.kind == "c" else filled * filled
     total = np.sum(squares, axis=axis, dtype=dtype, out=out, **_options(keepdims=keepdims, where=where))
@@ -94,7 +96,9 @@ def nanvar(
     result = _divided(total, freedom)
     none = freedom <= 0
     if result.scalar or not result.ndim:
-        return np.where(none, result.dtype.type(np.nan), result)[()] if out is None else _nan_into(result, none)
+        return (
+            np.where(none, result.dtype.type(np.nan), result)[()] if out is None else _nan_into(result, none)
+        )
     return _nan_into(result, none)
 
 

@@ -68,11 +68,15 @@ def _all_known(trace: Trace, values: Sequence[Any]) -> bool:
 
 
 def opaque(function: Callable[..., Any], model: Callable[..., Any]) -> Callable[..., Any]:
-    """A handler for a function: NumPy now if all is known, else one opaque call shaped as `model(*args)` says."""
+    """A handler: NumPy now if all is known, else one opaque call with the results that `model` shows."""
     name = function.__name__
 
     def handler(*args: Any, **kwargs: Any) -> Any:
-        flat = [v for value in (*args, *kwargs.values()) for v in (value if type(value) in (list, tuple) else [value])]
+        flat = [
+            v
+            for value in (*args, *kwargs.values())
+            for v in (value if type(value) in (list, tuple) else [value])
+        ]
         trace = trace_of(*flat)
         if _all_known(trace, [*args, *kwargs.values()]):
             result = function(*map(concrete, args), **{k: concrete(v) for k, v in kwargs.items()})

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..promote import operand_node
 from ..trace import Trace
-from ..traced_array import TracedArray, TracedNumber, add_methods
+from ..traced_array import TracedArray, add_methods
 from .bodies import replaces, run_bodies, transplanted
 from .elementwise import store
 from .layout import like, miniature
@@ -127,7 +127,9 @@ def _vector_product(name: str) -> None:
             x, y = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)  # type: ignore[call-overload]
         if out is None and all_known(x, y):
             return fold(trace, ufunc, x, y, **options)
-        model = ufunc(*(np.ones((1,) * core, v.dtype) for core, v in zip(_CORE[name], (x, y), strict=True)), **options)
+        model = ufunc(
+            *(np.ones((1,) * core, v.dtype) for core, v in zip(_CORE[name], (x, y), strict=True)), **options
+        )
         if x.ndim < left_core or y.ndim < right_core or x.shape[-1] != y.shape[-right_core]:
             ufunc(np.empty(x.shape, x.dtype), np.empty(y.shape, y.dtype))
         lead = x.shape[: x.ndim - left_core], y.shape[: y.ndim - right_core]
@@ -182,7 +184,9 @@ def loop_einsum(*operands: Any, out: Any = None, **options: Any) -> Any:
     letters = subscripts.split(",")
     lengths = _lengths(letters, given)
     nodes = [
-        trace.builder.broadcast_to(trace.builder.cast(trace.operand(v), kind), tuple(lengths[c] for c in word))
+        trace.builder.broadcast_to(
+            trace.builder.cast(trace.operand(v), kind), tuple(lengths[c] for c in word)
+        )
         for word, v in zip(letters, given, strict=True)
     ]
     node = trace.builder.einsum(*nodes, subscripts=explicit)
@@ -216,7 +220,9 @@ def _check_letters(letters: list[str], given: list[Any], explicit: str) -> None:
     if fits:
         lengths = _lengths(letters, given)
         fits = all(
-            n in (1, lengths[c]) for w, v in zip(letters, given, strict=True) for c, n in zip(w, v.shape, strict=True)
+            n in (1, lengths[c])
+            for w, v in zip(letters, given, strict=True)
+            for c, n in zip(w, v.shape, strict=True)
         ) and all(
             len({n for c, n in zip(w, v.shape, strict=True) if c == letter}) == 1
             for w, v in zip(letters, given, strict=True)
@@ -253,7 +259,9 @@ def _convolution(function: Any) -> None:
             mode = ("valid", "same", "full")[mode]
         trace.builder.loc = trace.loc()
         nodes = [trace.builder.cast(trace.operand(o), kind) for o in (x, y)]
-        return trace.result(getattr(trace.builder, name)(*nodes, mode={"v": "valid", "s": "same", "f": "full"}[mode[0]]))
+        return trace.result(
+            getattr(trace.builder, name)(*nodes, mode={"v": "valid", "s": "same", "f": "full"}[mode[0]])
+        )
 
 
 def _at_least_1d(x: TracedArray) -> Any:

@@ -16,6 +16,7 @@ from numpy.lib import _utils_impl as utils
 
 from ..traced_array import TracedArray
 from .bodies import replaces, run_bodies, substitute
+from .elementwise import call
 from .registry import refuse, trace_of
 
 
@@ -54,11 +55,11 @@ def quantile(
     if weights is not None:
         raise refuse("a weighted quantile")
     if type(quantiles) is TracedArray and not quantiles.constant:
-        raise refuse("a traced q", why="Which elements are taken depends on it.", fixes=[("", "a static argument")])
-    if method not in base._QuantileMethods:
-        raise ValueError(
-            f"{method!r} is not a valid method. Use one of: {base._QuantileMethods.keys()}"
+        raise refuse(
+            "a traced q", why="Which elements are taken depends on it.", fixes=[("", "a static argument")]
         )
+    if method not in base._QuantileMethods:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {base._QuantileMethods.keys()}")
     how = base._QuantileMethods[method]
     places = np.asanyarray(how["get_virtual_index"](count, np.asarray(quantiles)))
     whole = np.issubdtype(places.dtype, np.integer)
@@ -123,7 +124,7 @@ def nanquantile(
     if weak_q:
         gamma = gamma.astype(np.result_type(previous.dtype, 0.0))
     step = following - previous
-    result = np.add(previous, step * gamma, out=...)
+    result = call(np.add, previous, step * gamma, out=...)
     kind = type(result.dtype)
     np.subtract(following, step * (1 - gamma), out=result, where=gamma >= 0.5, casting="unsafe", dtype=kind)
     result = result[..., 0]

@@ -1,7 +1,8 @@
 """Reductions: every ufunc's `reduce` with dtype, out, keepdims, initial and where, and the functions on them.
 
 NumPy does each call on a miniature of the operand first: it raises, and says in which dtype and layout the
-result comes. Sums, products, extrema, any and all have primitives; what is masked, begun or rare is `ufunc_reduce`.
+result comes. Sums, products, extrema, any and all have primitives; the rest, and what is masked or begun with
+an initial value, is `ufunc_reduce`.
 """
 
 from __future__ import annotations

@@ -81,6 +81,5 @@ def _round_complex(x: TracedArray, decimals: int, out: Any) -> Any:
 
 run_bodies(
     np.clip, np.fix, np.nan_to_num, np.isposinf, np.isneginf, np.isreal, np.iscomplex, np.angle, np.unwrap,
-    np.sinc,
 )  # fmt: skip
 add_methods({"clip": clip_method, "round": np.round})

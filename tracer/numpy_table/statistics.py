@@ -14,6 +14,7 @@ import numpy as np
 
 from ..traced_array import TracedArray, add_methods
 from .bodies import run_bodies, substitute
+from .elementwise import call
 from .reduce import normal_axes
 from .registry import implements, trace_of
 from .support import axis_of
@@ -83,7 +84,7 @@ def var(
         mean = np.add.reduce(x, axis, dtype, keepdims=True, where=where)
         divisor = count if where is True or count.scalar else count.reshape(mean.shape)
         mean = _divided(mean, divisor)
-    squares = _squares(x, np.subtract(x, mean, out=...))
+    squares = _squares(x, call(np.subtract, x, mean, out=...))
     total = np.add.reduce(squares, axis, dtype, out, keepdims, where=where)
     return _divided(total, np.maximum(count - ddof, 0))
 

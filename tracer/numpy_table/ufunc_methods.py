@@ -1,4 +1,7 @@
-"""`ufunc.outer`, `ufunc.at` and `ufunc.reduceat`; `reduce` and `accumulate` stand in reduce.py and cumulative.py."""
+"""`ufunc.outer`, `ufunc.at` and `ufunc.reduceat`.
+
+`reduce` stands in reduce.py, `accumulate` in cumulative.py.
+"""
 
 from __future__ import annotations
 

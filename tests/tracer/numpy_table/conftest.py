@@ -112,7 +112,20 @@ def differences(program: Any, arguments: Callable[[int], list[Any]], executor: s
     return ""
 
 
-SHAPES = {"vector": (6,), "matrix": (4, 5), "cube": (2, 3, 4), "zero_d": (), "empty": (0, 3)}
+SHAPES: dict[str, tuple[int, ...]] = {
+    "vector": (6,),
+    "matrix": (4, 5),
+    "cube": (2, 3, 4),
+    "zero_d": (),
+    "scalar": (),
+    "empty": (0, 3),
+}
+
+
+def argument(kind: str, dtype: str, layout: str, seed: int) -> Any:
+    """An argument of a kind: an array, or a NumPy scalar."""
+    array = make(SHAPES[kind], dtype, layout, seed)
+    return array[()] if kind == "scalar" else array
 
 
 def variants(kind: str, dtypes: str = "df", layouts: str = "") -> list[tuple[str, str, str]]:
