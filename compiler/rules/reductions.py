@@ -95,6 +95,8 @@ def sum_moved(b: Builder, node: Node) -> Node | None:
     if inner.op.name not in ("reshape", "transpose") or not _all_axes(node) or not _same_dtype(node):
         return None
     (x,) = inner.inputs
+    if without_unit_axes(x.shape) == inner.shape:
+        return None
     return _sum(b, x, tuple(range(len(x.shape))))
 
 
