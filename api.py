@@ -11,7 +11,7 @@ from .compiled import CompiledFunction, RetraceWarning
 from .compiler.ir.node import Graph
 from .compiler.plan import Plan
 from .compiler.rules.rule import RuleSet
-from .tracer import transforms
+from .tracer import constants, transforms
 from .tracer.function import trace_function
 from .tracer.state import current
 from .tracer.trace import NeedsStatic
@@ -21,6 +21,7 @@ __all__ = [
     "CompiledFunction",
     "RetraceWarning",
     "compile",
+    "constant",
     "draw",
     "grad",
     "hessian",
@@ -213,6 +214,29 @@ def hvp(function: Callable[..., Any], primal: Any, vector: Any) -> Any:
         array([6., 0.])
     """
     return jvp(grad(function), (primal,), (vector,))[1]
+
+
+def constant(value: Any) -> Any:
+    """The value, declared to be computed once: while a function is traced, its arrays become the graph's own.
+
+    For arrays derived from closed-over ones by operators, which a trace cannot see (`grid * 2`), and for what
+    is expensive and stays the same. Any tree. Outside of a trace it is the value itself.
+
+    Raises:
+        TracedConversionError: the value depends on an argument of the compiled function.
+
+    Example:
+        >>> import numpy as np
+        >>> import tapeless as tl
+        >>> grid = np.arange(3.0)
+        >>> @tl.compile
+        ... def shifted(x):
+        ...     return x + tl.constant(grid * 2)
+        >>> shifted(np.ones(3))
+        array([1., 3., 5.])
+    """
+    trace = current()
+    return value if trace is None else constants.constant(trace, value)
 
 
 def stop_gradient(value: Any) -> Any:

@@ -25,6 +25,7 @@ from .runtime.executor import NumpyExecutor
 from .runtime.interpret import InterpretExecutor, interpret
 from .tracer import signature, transforms
 from .tracer.assemble import Assembler
+from .tracer.frames import hide_internal_frames
 from .tracer.function import TracedFunction, leaf_names, trace_function
 from .tracer.signature import Static
 from .tracer.state import current
@@ -55,6 +56,8 @@ class Specialization:
         self, traced: TracedFunction, executor: str, donated: frozenset[int], options: Options
     ) -> None:
         self.traced = traced
+        self.guards = traced.guards
+        self.overlap = traced.overlap
         self.graph = pipeline.optimize_with(traced.graph, options)
         targets = [Target(o.kind, o.strides, o.param) for o in traced.outputs]
         params = frozenset(
@@ -67,6 +70,8 @@ class Specialization:
         )
 
     def __call__(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.overlap is not None:
+            self.overlap.check(leaves)
         values = self.assembler.gather(leaves)
         return self.assembler.result(self.run(values), leaves, args, kwargs)
 
@@ -109,6 +114,7 @@ class CompiledFunction:
         self._cache: OrderedDict[Any, Specialization] = OrderedDict()
         self._on_demand: dict[Any, frozenset[int]] = {}
         self._history: list[list[tuple[str, str]]] = []
+        self._reasons: list[str] = []
         self._latest: Specialization | None = None
         self._lock = threading.RLock()
         self.stats = Stats()
@@ -120,11 +126,14 @@ class CompiledFunction:
         self.stats.calls += 1
         if self._static:
             args, kwargs = self._wrap_static(args, kwargs)
-        leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
-        found = self._cache.get(self._key(leaves, tree))
-        if found is None:
-            found = self._specialize(args, kwargs)
-        return found(leaves, args, kwargs)
+        try:
+            leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
+            found = self._cache.get(self._key(leaves, tree))
+            if found is None or (found.guards is not None and found.guards.changed()):
+                found = self._specialize(args, kwargs)
+            return found(leaves, args, kwargs)
+        except Exception as error:
+            raise hide_internal_frames(error)  # noqa: B904
 
     def _wrap_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         wrapped = tuple(Static(a) if i in self._static else a for i, a in enumerate(args))
@@ -143,13 +152,14 @@ class CompiledFunction:
         with self._lock:
             leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
             found = self._cache.get(self._key(leaves, tree))
-            if found is None:
+            reason = found.guards.changed() if found is not None and found.guards is not None else ""
+            if found is None or reason:
                 traced = self._trace(args, kwargs, tree)
                 found = Specialization(traced, self._executor, self._donated(args, kwargs), self._options)
                 self._cache[self._key(leaves, tree)] = found
                 if len(self._cache) > CACHE_SIZE:
                     self._cache.popitem(last=False)
-                self._remember(args, kwargs, leaves, tree)
+                self._remember(args, kwargs, leaves, tree, reason)
             self._latest = found
             return found
 
@@ -172,11 +182,12 @@ class CompiledFunction:
             position += count
         return frozenset(found)
 
-    def _remember(self, args: Any, kwargs: Any, leaves: Sequence[Any], tree: Any) -> None:
+    def _remember(self, args: Any, kwargs: Any, leaves: Sequence[Any], tree: Any, reason: str) -> None:
         names = leaf_names(self.function, args, kwargs)
         static = self._on_demand.get(tree, frozenset())
         shown = [signature.describe(leaf, i in static) for i, leaf in enumerate(leaves)]
         self._history.append(list(zip(names, shown, strict=True)))
+        self._reasons.append(reason)
         self.stats.traces += 1
         self.stats.specializations = len(self._cache)
         if self.stats.traces == RETRACES_BEFORE_WARNING + 1:
@@ -189,6 +200,8 @@ class CompiledFunction:
 
     def _change(self, number: int) -> str:
         """What made specialization `number` differ from the one before it."""
+        if self._reasons[number]:
+            return self._reasons[number]
         now, before = self._history[number], dict(self._history[number - 1]) if number else {}
         if not number:
             return "first call: " + ", ".join(f"{name} {shown}" for name, shown in now)

@@ -99,6 +99,8 @@ class Assembler:
                 return self._value(self.sources[spec.index], leaves)
             if spec.kind == "closure":
                 return self.closures[spec.index]
+            if spec.kind == "copy":
+                return np.array(self.closures[spec.index])
             if spec.kind == "container":
                 return containers[spec.index]
             if spec.kind == "build":

@@ -7,11 +7,13 @@ exception that matches. A refusal is also recorded in the trace, so that user co
 from __future__ import annotations
 
 import linecache
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compiler.ir.node import Loc, Node
 from ..compiler.ir.visit import topological
+from .tree import is_container, slots
 
 
 class TapelessError(Exception):
@@ -75,7 +77,7 @@ class ArgumentError(TapelessError, TypeError):
 
 
 class GradientError(TapelessError, TypeError):
-    """A derivative was asked for that does not exist: of a non-scalar, of integers, through an op without one."""
+    """A derivative was asked for that does not exist: of an array, of integers, through an op without one."""
 
     code = "T10"
 
@@ -86,9 +88,19 @@ class TapelessInternalError(TapelessError, RuntimeError):
     code = "T99"
 
 
+class SideEffectWarning(UserWarning):
+    """Something the traced function does happens once, while it is traced, and not at each call."""
+
+
 def source_line(loc: Loc) -> str:
     """The user's source line at a location, stripped; empty if it cannot be read."""
     return linecache.getline(loc.file, loc.line).strip()
+
+
+def place(loc: Loc) -> str:
+    """`train.py:41`: the file as seen from the working directory, where it lies below it."""
+    below = os.path.join(os.getcwd(), "")
+    return f"{loc.file.removeprefix(below)}:{loc.line}"
 
 
 def where_text(loc: Loc | None) -> list[str]:
@@ -96,7 +108,7 @@ def where_text(loc: Loc | None) -> list[str]:
     if loc is None or not loc.file:
         return []
     line = source_line(loc)
-    return [f"  {loc}, in {loc.function}", *([f"    {line}"] if line else [])]
+    return [f"  {place(loc)}, in {loc.function}", *([f"    {line}"] if line else [])]
 
 
 def dependencies(node: Node) -> list[str]:
@@ -104,19 +116,54 @@ def dependencies(node: Node) -> list[str]:
     return [str(n.attrs["name"]) for n in topological([node]) if n.op.name == "param"]
 
 
-def origin_text(node: Node) -> list[str]:
-    """Which arguments a value depends on, and the line that made it."""
-    names = dependencies(node)
+def shown_name(name: str, arguments: Mapping[str, Any]) -> str:
+    """An argument's name as the user would write it: `params.w` as `params['w']` where it is a key."""
+    first, *rest = name.split(".")
+    value, shown = arguments.get(first), first
+    for part in rest:
+        pairs = slots(value) if is_container(value) else []
+        found = next(((key, item) for key, item in pairs if str(key) == part), None)
+        if issubclass(type(value), dict) and found:
+            shown += f"[{found[0]!r}]"
+        elif part.isdigit():
+            shown += f"[{part}]"
+        else:
+            shown += f".{part}"
+        value = found[1] if found else getattr(value, part, None)
+    return shown
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence; the first five of many."""
+    if len(names) > 6:
+        return f"{', '.join(names[:5])} and {len(names) - 5} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _maker(node: Node, loc: Loc | None) -> Node | None:
+    """The nearest node behind a value that another line of the user's made."""
+    seen = {node}
+    level = [node]
+    while level:
+        for candidate in level:
+            made_here = loc is not None and (candidate.loc.file, candidate.loc.line) == (loc.file, loc.line)
+            if candidate.op.name not in ("param", "constant", "mark") and not made_here:
+                return candidate if source_line(candidate.loc) else None
+        level = [operand for one in level for operand in one.inputs if operand not in seen]
+        seen.update(level)
+    return None
+
+
+def origin_text(node: Node, loc: Loc | None = None, arguments: Mapping[str, Any] | None = None) -> list[str]:
+    """Which arguments a value depends on, and the line that made it if that is another than `loc`."""
+    names = [shown_name(name, arguments or {}) for name in dependencies(node)]
     if not names:
         return []
-    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    if len(names) > 6:
-        listed = f"{', '.join(names[:5])} and {len(names) - 5} more"
-    text = f"The value depends on the argument{'s' if len(names) > 1 else ''} {listed}"
-    line = source_line(node.loc)
-    if node.op.name != "param" and line:
-        text += f", through  {line}   {node.loc}"
-    return [text + ("." if not text.endswith(")") else "")]
+    text = f"The value depends on {'the arguments ' if len(names) > 1 else 'the argument '}{listed(names)}"
+    maker = _maker(node, loc)
+    if maker is None:
+        return [f"{text}."]
+    return [f"{text}, through  {source_line(maker.loc)}   {place(maker.loc)}"]
 
 
 def message(
@@ -126,13 +173,14 @@ def message(
     why: str = "",
     fixes: Sequence[tuple[str, str]] = (),
     code: str = "T00",
+    arguments: Mapping[str, Any] | None = None,
 ) -> str:
-    """The text of a trace error, in the order: what, where, value, why, fixes, page."""
+    """The text of a trace error, in the order: what, where, why, value, fixes, page."""
     lines = [what, *where_text(loc)]
     if why:
         lines.append(why)
     if node is not None:
-        lines += origin_text(node)
+        lines += origin_text(node, loc, arguments)
     if fixes:
         lines.append("Choose one:" if len(fixes) > 1 else "Instead:")
         width = max(len(label) for label, _ in fixes)
@@ -148,6 +196,7 @@ def make_error(
     node: Node | None = None,
     why: str = "",
     fixes: Sequence[tuple[str, str]] = (),
+    arguments: Mapping[str, Any] | None = None,
 ) -> Any:
     """An error of this class with its whole message."""
-    return kind(message(what, loc, node, why, fixes, kind.code))
+    return kind(message(what, loc, node, why, fixes, kind.code, arguments))

@@ -9,20 +9,26 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compiler.ir.node import Graph, Node
-from ..compiler.ir.types import GENERATOR, array_type, scalar_type
+from ..compiler.ir.types import GENERATOR, array_type, scalar_type, supported
 from . import signature
 from .errors import ArgumentError, make_error
+from .guards import Guards, Overlap
+from .numpy_patch import stand_in
+from .numpy_table.random import TracedGenerator
 from .numpy_table.selection import Selection
-from .state import activate
+from .random_state import random_error
 from .storage import Storage, Window, address
 from .trace import NeedsStatic, Trace, shadow_like
 from .traced_array import TracedArray, TracedNumber
-from .tree import ContainerCopies, child_name, is_container, slots
+from .tree import ContainerCopies, child_name, is_container, slots, template
+
+if TYPE_CHECKING:
+    from .watch import Watch
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,8 @@ class TracedFunction:
     containers: list[tuple[int, Spec]]
     names: list[str] = field(default_factory=list)
     written: tuple[int, ...] = ()
+    guards: Guards | None = None
+    overlap: Overlap | None = None
 
 
 def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
@@ -131,13 +139,14 @@ class FunctionTracer:
         leaves: Sequence[Any],
         groups: tuple[Any, ...],
         static: frozenset[int],
-        names: dict[int, str],
+        watch: Watch,
     ) -> None:
         self.function = function
         self.leaves = leaves
         self.groups = groups
         self.static = static
-        self.trace = Trace(names)
+        self.watch = watch
+        self.trace = Trace(watch.names)
         self.params: list[Node] = []
         self.sources: list[Source] = []
         self.layouts: list[tuple[int, ...] | None] = []
@@ -149,6 +158,7 @@ class FunctionTracer:
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> TracedFunction:
         """Trace the function on these arguments."""
         labels = argument_names(self.function, args, kwargs)
+        self.trace.arguments = dict(zip(labels, (*args, *kwargs.values()), strict=False))
         self._unions: dict[int, Storage] = {}
         copies = ContainerCopies(self._leaf)
         traced_args = tuple(copies.copy(a, n) for a, n in zip(args, labels, strict=False))
@@ -158,15 +168,13 @@ class FunctionTracer:
         return self._finish(result, name)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        before = activate(self.trace)
         try:
-            result = self.function(*args, **kwargs)
+            with self.watch.tracing(self.trace):
+                result = self.function(*args, **kwargs)
         except NeedsStatic as need:
             position = {param: source.index for param, source in zip(self.params, self.sources, strict=True)}
             need.leaves = tuple(position[param] for param in need.params)
             raise
-        finally:
-            activate(before)
         if inspect.isgenerator(result) or inspect.iscoroutine(result):
             raise make_error(
                 ArgumentError, "a generator or coroutine function cannot be compiled", None,
@@ -180,10 +188,10 @@ class FunctionTracer:
 
     def _leaf(self, leaf: Any, index: int, name: str) -> Any:
         if type(leaf) is signature.Static:
-            return leaf.value
+            return stand_in(leaf.value)
         signature.check_leaf(leaf, name)
         if index in self.static or not signature.is_traced_leaf(leaf):
-            return leaf
+            return stand_in(leaf)
         made = self._make_leaf(leaf, index, name)
         self.values[index] = made
         return made
@@ -194,8 +202,6 @@ class FunctionTracer:
             node = self._param(name, scalar_type(kind), Source("leaf", index), None)
             return self.trace.number(node, leaf)
         if kind is np.random.Generator:
-            from .numpy_table.random import TracedGenerator
-
             node = self._param(name, GENERATOR, Source("leaf", index), None)
             return TracedGenerator(self.trace, node, leaf)
         if kind is not np.ndarray:
@@ -283,6 +289,9 @@ class FunctionTracer:
             node = storage.node(trace.builder)
             if storage.version and node is not self.params[position]:
                 self._add_output(node, Output("commit", param=position))
+        for chain in trace.generators.values():
+            if chain.node is not chain.start:
+                self._add_output(chain.node, Output("number"))
         sources = [*self.sources, *(Source("closure", value=value) for value, _ in self._closures())]
         layouts = [*self.layouts, *(value.strides for value, _ in self._closures())]
         trace.ended = True
@@ -316,6 +325,10 @@ class FunctionTracer:
             return self._array_spec(value)
         if type(value) is TracedNumber:
             return Spec("output", self._once(value, value.node, Output("number")))
+        if type(value) is np.ndarray and supported(value.dtype):
+            return self._array_spec(self.trace.closure(value))
+        if type(value) is TracedGenerator:
+            return Spec("leaf", next(i for i, leaf in enumerate(self.values) if leaf is value))
         if type(value) is Selection:
             raise value.refuse("returning it")
         for number, (_, made, _) in enumerate(self.copies.originals):
@@ -324,7 +337,10 @@ class FunctionTracer:
         if is_container(value):
             self._keep.append(value)
             return Spec(
-                "build", value=value, items=tuple((k, self._spec(v)) for k, v in slots(value)), key=id(value)
+                "build",
+                value=template(value),
+                items=tuple((k, self._spec(v)) for k, v in slots(value)),
+                key=id(value),
             )
         return Spec("static", value=value)
 
@@ -359,6 +375,15 @@ class FunctionTracer:
         view = None if value.shadow is storage.root else self._view(value, storage.root)
         return Spec("output", index, view=view, key=id(value))
 
+    def forget(self) -> None:
+        """Let go of every traced value, so that those which are still alive were left behind."""
+        self.values.clear()
+        self.storages.clear()
+        self._by_object.clear()
+        self._unions.clear()
+        self._keep.clear()
+        self.copies.forget()
+
     def _view(self, value: TracedArray, root: Any) -> View:
         shadow = value.shadow
         return View(
@@ -379,26 +404,19 @@ def trace_function(
     static: frozenset[int] = frozenset(),
 ) -> TracedFunction:
     """Trace `function(*args, **kwargs)` once; `static` holds positions of leaves that stay what they are."""
+    from .watch import DrawnWhileTracing, Watch
+
     leaves, _ = signature.flatten((args, kwargs))
-    groups = signature.overlaps([leaf for leaf in leaves])
-    names = closed_over_names(function)
-    tracer = FunctionTracer(function, leaves, groups, static, names)
-    return tracer.run(args, kwargs, name or getattr(function, "__name__", "function"))
-
-
-def closed_over_names(function: Callable[..., Any]) -> dict[int, str]:
-    """The user's names for arrays among a function's globals and closure cells."""
-    function = inspect.unwrap(function)
-    names: dict[int, str] = {}
-    for name, value in getattr(function, "__globals__", {}).items():
-        if type(value) is np.ndarray:
-            names[id(value)] = name
-    code = getattr(function, "__code__", None)
-    if code is not None:
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
-            try:
-                if type(cell.cell_contents) is np.ndarray:
-                    names[id(cell.cell_contents)] = name
-            except ValueError:
-                continue
-    return names
+    groups = signature.overlaps(leaves)
+    drawn = ""
+    for _ in range(2):
+        watch = Watch(function, leaves, leaf_names(function, args, kwargs))
+        tracer = FunctionTracer(function, leaves, groups, static, watch)
+        try:
+            traced = tracer.run(args, kwargs, name or str(getattr(function, "__name__", "function")))
+        except DrawnWhileTracing as error:
+            drawn = str(error)
+            continue
+        watch.finish(tracer, traced)
+        return traced
+    raise random_error(drawn)

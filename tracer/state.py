@@ -39,7 +39,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INTERNAL = (
     *(
         os.path.join(_ROOT, part)
-        for part in ("tracer" + os.sep, "compiler" + os.sep, "runtime" + os.sep, "api.py")
+        for part in ("tracer" + os.sep, "compiler" + os.sep, "runtime" + os.sep, "api.py", "compiled.py")
     ),
     os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
     "<__array_function__",
@@ -68,3 +68,13 @@ def user_loc() -> Loc:
             _locs.clear()
         loc = _locs[key] = Loc(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
     return loc
+
+
+def user_stacklevel() -> int:
+    """The `stacklevel` with which a warning of the calling function shows the innermost line of user code."""
+    level = 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and is_internal(frame.f_code):
+        frame = frame.f_back
+        level += 1
+    return level

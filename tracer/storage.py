@@ -43,6 +43,14 @@ class Storage:
             self._node = builder.constant(self.root)
         return self._node
 
+    def made(self) -> Node | None:
+        """The node, if one was made."""
+        return self._node
+
+    def assume(self, node: Node) -> None:
+        """A node for what the root shadow holds; the storage stays constant."""
+        self._node = node
+
     def replace(self, node: Node) -> None:
         """Another value for the whole memory."""
         self._node = node

@@ -17,9 +17,14 @@ from ..compiler.ir.node import Loc, Node
 from ..compiler.ir.types import ArrayType, array_type, supported
 from ..compiler.ops.view import apply_path
 from .errors import ArgumentError, ClosureWriteError, LeakedTraceError, TapelessError, make_error
+from .floating_point import CallerSettings, explicit, with_settings
+from .operators import add_operators
+from .refusals import leaked
 from .state import current, user_loc
 from .storage import Array, Storage, Window
 from .traced_array import TracedArray, TracedNumber
+
+add_operators()
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 
@@ -43,8 +48,22 @@ class Trace:
         self.refusal: TapelessError | None = None
         self.alive: list[weakref.ref[Any]] = []
         self.names = names or {}
+        self.function_name = ""
+        self.showing = False
+        self.arguments: dict[str, Any] = {}
+        self.generators: dict[int, Any] = {}
+        self.first_use: dict[int, Loc] = {}
+        self.scalars: list[tuple[Any, Loc]] = []
+        self.caller_settings: CallerSettings | None = None
         self.ended = False
         self.tags = 0
+
+    def forget(self) -> None:
+        """Let go of traced values; the trace has ended."""
+        self.ended = True
+        self.closures.clear()
+        self.generators.clear()
+        self.arguments.clear()
 
     # ---- making traced values
 
@@ -76,6 +95,15 @@ class Trace:
         self.alive.append(weakref.ref(made))
         return made
 
+    def note_scalar(self, value: Any) -> None:
+        """Remember a NumPy scalar that met a traced value: it may have been read from an array."""
+        if issubclass(type(value), np.generic):
+            self.scalars.append((value, user_loc()))
+
+    def watch(self, value: Any) -> None:
+        """Look after the trace whether something still holds this value of its."""
+        self.alive.append(weakref.ref(value))
+
     def number(self, node: Node, example: Any) -> Any:
         """A traced Python number; one that depends on nothing is the number itself."""
         if node.op.name == "constant":
@@ -91,8 +119,7 @@ class Trace:
         """
         kind = type(value)
         if kind is TracedArray or kind is TracedNumber:
-            self.check(value)
-            return value
+            return self.mine(value)
         if kind in PYTHON_NUMBERS:
             return value
         if kind is np.ndarray:
@@ -136,6 +163,7 @@ class Trace:
         shadow = shadow_like(value)
         traced = self.window(Storage(shadow, "closure", node, name), shadow)
         self.closures[id(value)] = (value, traced)
+        self.first_use[id(value)] = user_loc()
         return traced
 
     # ---- reading and writing
@@ -150,6 +178,10 @@ class Trace:
         node = apply_path(self.builder, storage.node(self.builder), value.window.path)
         value.cache = (storage.version, node)
         return node
+
+    def node_of(self, value: Any) -> Node:
+        """The node of a traced array or number as it is now."""
+        return value.node if type(value) is TracedNumber else self.read(value)
 
     def operand(self, value: TracedArray) -> Node:
         """`read`, in the machine's byte order."""
@@ -192,21 +224,24 @@ class Trace:
 
     def loc(self) -> Loc:
         """The user's line, with the floating-point error settings that differ from the caller's."""
-        return user_loc()
+        loc, settings = user_loc(), explicit(self)
+        return with_settings(loc, settings) if settings else loc
+
+    def mine(self, value: Any) -> Any:
+        """A traced value of this trace; what an earlier trace left behind is concrete if it was constant."""
+        if value.owner is not self and type(value) is TracedArray and value.owner.ended and value.constant:
+            return self.constant(value.known()) if value.scalar else self.closure(value.shadow)
+        self.check(value)
+        return value
 
     def check(self, value: Any) -> None:
         """Raise if a traced value belongs to another trace."""
         if value.owner is not self:
-            raise self.error(
-                LeakedTraceError,
-                "a traced value of another trace is used here",
-                why="A traced value means something only while its own function is being traced.",
-                fixes=[("", "return the value from the compiled function and use the result")],
-            )
+            raise leaked(value)
 
     def error(self, kind: type[TapelessError], what: str, **details: Any) -> Any:
         """A refusal: an error with its whole message, recorded so that it cannot be swallowed."""
-        error = make_error(kind, what, user_loc(), **details)
+        error = make_error(kind, what, user_loc(), arguments=self.arguments, **details)
         if self.refusal is None:
             self.refusal = error
         return error

@@ -47,6 +47,20 @@ def refill(like: Any, items: list[tuple[Any, Any]]) -> Any:
     return made
 
 
+def template(like: Any) -> Any:
+    """A container from which `refill` makes ones of its kind, without what is in it."""
+    kind = type(like)
+    if issubclass(kind, (list, tuple)):
+        return refill(like, [(key, None) for key, _ in slots(like)])
+    made = copy.copy(like)
+    if issubclass(kind, dict):
+        made.clear()
+        return made
+    for name, _ in slots(like):
+        object.__setattr__(made, name, None)
+    return made
+
+
 def map_tree(function: Callable[[Any], Any], tree: Any) -> Any:
     """The tree with the function applied to its leaves; None stays None."""
     if is_container(tree):
@@ -107,6 +121,12 @@ class ContainerCopies:
         self.made[id(value)] = made, self.position - first
         self.originals.append((value, made, items))
         return made
+
+    def forget(self) -> None:
+        """Let go of the copies and what is in them."""
+        self.made.clear()
+        self.originals.clear()
+        del self._leaf
 
     def changed(self) -> list[tuple[Any, Any]]:
         """(original, copy) of each mutable container whose slots are not what they were."""

@@ -1,6 +1,6 @@
-"""Creation functions while a trace is active: their results belong to the trace.
+"""Arrays of nested lists and tuples, traced values among them: `np.array([t, 2 * t])` stacks.
 
-`np.array([t, 2 * t])` stacks; `np.zeros(3)` is known until something traced is written into it.
+Shape and dtype are what NumPy finds for stand-ins of the same shapes and dtypes.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.ir.node import Node
+from ...compiler.ir.types import supported
+from ..errors import ArgumentError
 from ..trace import Trace
 from ..traced_array import TracedArray, TracedNumber
-from .registry import is_traced
+from .registry import concrete, is_traced, known
 
 
 def contains_traced(value: Any) -> bool:
@@ -21,22 +24,80 @@ def contains_traced(value: Any) -> bool:
     return is_traced(value)
 
 
+def settled(value: Any) -> Any:
+    """An argument that has to be known now: constants as their values, a traced Python int made static."""
+    if type(value) is list or type(value) is tuple:
+        return type(value)(settled(v) for v in value)
+    if type(value) is TracedNumber and type(value.example) is int:
+        return value.__index__()
+    return concrete(value) if is_traced(value) and known(value) else value
+
+
+def _varies(value: Any) -> bool:
+    """Whether something in a nested list is only known at each call: a traced value, a closed-over array."""
+    if type(value) is list or type(value) is tuple:
+        return any(map(_varies, value))
+    return type(value) is np.ndarray or (is_traced(value) and not known(value))
+
+
 def array_of_nested(trace: Trace, value: Any, dtype: Any = None) -> TracedArray:
-    """np.array of nested lists and tuples, traced values among them."""
-    if not contains_traced(value):
-        return trace.constant(np.array(value, dtype))
-    parts = [array_of_nested(trace, v) if type(v) in (list, tuple) else v for v in value]
-    shadows = [_stand_in(p) for p in parts]
-    common = np.array(shadows, dtype)
-    result = trace.constant(np.empty(common.shape, common.dtype))
-    for position, part in enumerate(parts):
-        result[position] = part
-    return result
+    """np.array of nested lists and tuples: a constant, or pieces joined along each level."""
+    if not _varies(value):
+        return trace.constant(np.array(_plain(value), dtype))
+    model = np.array(_stand_in(value), dtype)
+    if not supported(model.dtype):
+        raise trace.error(ArgumentError, f"an array of dtype {model.dtype} cannot be made of traced values")
+    trace.builder.loc = trace.loc()
+    node = _joined(trace, value, model.shape, model.dtype)
+    return trace.fresh(node, np.empty(model.shape, model.dtype))
+
+
+def _plain(value: Any) -> Any:
+    """The real values of a nested list that varies nowhere."""
+    if type(value) is list or type(value) is tuple:
+        return type(value)(map(_plain, value))
+    return concrete(value) if is_traced(value) else value
 
 
 def _stand_in(value: Any) -> Any:
+    """Something real in which NumPy finds the same shape and dtype."""
+    if type(value) is list or type(value) is tuple:
+        return type(value)(map(_stand_in, value))
     if type(value) is TracedNumber:
         return value.example
-    if type(value) is TracedArray:
-        return np.zeros(value.shape, value.dtype) if value.shape else value.dtype.type(0)
+    if type(value) is TracedArray and known(value):
+        return value.known()
+    if type(value) is TracedArray or type(value) is np.ndarray:
+        zero = value.dtype.type(0)
+        return zero if type(value) is TracedArray and value.scalar else np.broadcast_to(zero, value.shape)
     return value
+
+
+def _joined(trace: Trace, value: Any, shape: tuple[int, ...], dtype: Any) -> Node:
+    """The node of a nested value: neighbours that are known become one constant, the rest is joined."""
+    b = trace.builder
+    if type(value) is not list and type(value) is not tuple:
+        return _element(trace, value, dtype)
+    pieces: list[Node] = []
+    run: list[Any] = []
+
+    def close_run() -> None:
+        if run:
+            pieces.append(b.constant(np.array(_plain(run), dtype).reshape(len(run), *shape[1:])))
+            run.clear()
+
+    for item in value:
+        if _varies(item):
+            close_run()
+            pieces.append(b.reshape(_joined(trace, item, shape[1:], dtype), (1, *shape[1:])))
+        else:
+            run.append(item)
+    close_run()
+    return pieces[0] if len(pieces) == 1 else b.concatenate(*pieces, axis=0)
+
+
+def _element(trace: Trace, value: Any, dtype: Any) -> Node:
+    lifted = trace.lift(value)
+    if type(lifted) is TracedNumber:
+        return trace.builder.cast(lifted.node, dtype)
+    return trace.builder.cast(trace.operand(lifted), dtype)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..errors import UnsupportedError
+from ..state import current
 from ..trace import Trace, active
 from ..traced_array import TracedArray, TracedNumber
 
@@ -62,7 +63,10 @@ def is_traced(value: Any) -> bool:
 
 
 def trace_of(*values: Any) -> Trace:
-    """The trace of the first traced value, else the active one."""
+    """The active trace; without one that of the first traced value."""
+    trace = current()
+    if trace is not None:
+        return trace
     for value in values:
         if is_traced(value):
             return value.owner  # type: ignore[no-any-return]

@@ -1,0 +1,198 @@
+"""Guards: names that a trace looked up once, and closed-over arrays it reads at each call.
+
+A specialization holds while every global, closure variable, attribute and container slot that its code names
+still holds the object it held, and while closed-over arrays keep their shape, strides and dtype. The check is
+one expression made for the purpose: some 20 ns a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CellType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .errors import ClosureWriteError, make_error
+from .reach import Reach
+from .stand_in import original
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_WHOLE = 32
+_LIMIT = 400
+
+
+@dataclass
+class Slot:
+    """One place that is guarded: `read` gives what it holds now, `shown` names it."""
+
+    shown: str
+    holder: Any
+    key: Any
+    value: Any
+
+    def read(self) -> Any:
+        """What the place holds now; itself (the slot) where there is no such place any more."""
+        try:
+            found = self.holder.cell_contents if self.key is CellType else self.holder[self.key]
+        except (KeyError, IndexError, ValueError):
+            return self
+        return original(found)
+
+    def text(self, holder: str) -> str:
+        """The place as an expression; `holder` is the name the holder has in it."""
+        return f"{holder}.cell_contents" if self.key is CellType else f"{holder}[{self.key!r}]"
+
+
+class Guards:
+    """What has to hold for a specialization to be used again."""
+
+    def __init__(
+        self, slots: Sequence[Slot], lengths: Sequence[tuple[str, Any, int]], arrays: Sequence[Any]
+    ) -> None:
+        self._slots = list(slots)
+        self._lengths = list(lengths)
+        self._arrays = [(array, array.shape, array.strides, array.dtype) for array in arrays]
+        self._holds = self._expression()
+
+    def __bool__(self) -> bool:
+        return bool(self._slots or self._lengths or self._arrays)
+
+    def _expression(self) -> Callable[[], bool]:
+        """A function of no arguments that is True while nothing changed."""
+        values: dict[str, Any] = {}
+        terms: list[str] = []
+
+        def name(value: Any) -> str:
+            made = f"v{len(values)}"
+            values[made] = value
+            return made
+
+        holders: dict[int, str] = {}
+        for slot in self._slots:
+            holder = holders.get(id(slot.holder))
+            if holder is None:
+                holder = holders[id(slot.holder)] = name(slot.holder)
+            key = slot.text(holder) if type(slot.key) in (str, int, type) else f"{holder}[{name(slot.key)}]"
+            terms.append(f"{key} is {name(slot.value)}")
+        for _, container, length in self._lengths:
+            terms.append(f"len({name(container)}) == {length}")
+        for array, shape, strides, dtype in self._arrays:
+            it = name(array)
+            terms.append(
+                f"{it}.shape == {shape!r} and {it}.strides == {strides!r} and {it}.dtype == {name(dtype)}"
+            )
+        source = f"lambda {', '.join(values)}: lambda: {' and '.join(terms) or 'True'}"
+        made: Callable[[], bool] = eval(source)(*values.values())
+        return made
+
+    def changed(self) -> str:
+        """What no longer holds, as `explain` shows it; empty if everything does."""
+        try:
+            if self._holds():
+                return ""
+        except (KeyError, IndexError, ValueError):
+            pass
+        return self._difference()
+
+    def _difference(self) -> str:
+        renewed = False
+        for slot in self._slots:
+            now = slot.read()
+            if now is slot.value:
+                continue
+            if type(now) is not type(slot.value) or type(now) not in _PLAIN or now != slot.value:
+                became = "is gone" if now is slot else f"{_shown(slot.value)} became {_shown(now)}"
+                return f"{slot.shown}: {became}"
+            slot.value = now
+            renewed = True
+        for shown, container, length in self._lengths:
+            if len(container) != length:
+                return f"{shown}: {length} items became {len(container)}"
+        for array, shape, strides, dtype in self._arrays:
+            if (array.shape, array.strides, array.dtype) != (shape, strides, dtype):
+                return f"a closed-over array: {dtype}{list(shape)} became {array.dtype}{list(array.shape)}"
+        if renewed:
+            self._holds = self._expression()
+        return ""
+
+
+def _shown(value: Any) -> str:
+    if type(value) is np.ndarray:
+        return f"an array {value.dtype}{list(value.shape)} (another object)"
+    text = repr(value) if type(value) in _PLAIN else f"a {type(value).__name__} (another object)"
+    return text if len(text) < 60 else f"{text[:57]}…"
+
+
+def guards_of(reach: Reach, arrays: Sequence[Any]) -> Guards:
+    """The guards of a trace that ended: of what it could see, where that is still as it was."""
+    used = {id(array) for array in arrays}
+    slots: list[Slot] = []
+    lengths: list[tuple[str, Any, int]] = []
+    for holder in reach.holders.values():
+        for name, value in holder.used.items():
+            shown = f"{holder.prefix}.{name}" if holder.prefix else f"global {name}"
+            slots.append(Slot(shown, holder.namespace, name, value))
+    slots += [Slot(f"closed-over {label}", cell, CellType, value) for label, cell, value in reach.cells]
+    for name, container in reach.containers:
+        _guard_container(name, container, reach.texts, used, slots, lengths)
+    kept = [slot for slot in slots if type(slot.value) is not ModuleType and slot.read() is slot.value]
+    return Guards(kept[:_LIMIT], lengths, arrays)
+
+
+def _guard_container(
+    name: str,
+    container: Any,
+    texts: set[str],
+    used: set[int],
+    slots: list[Slot],
+    lengths: list[tuple[str, Any, int]],
+) -> None:
+    """Guard what a dict or list held when the trace began."""
+    if len(container.now) != container.count:
+        return
+    small = container.count <= _WHOLE
+    if small:
+        lengths.append((name, container.now, container.count))
+    for key, value in container.items:
+        wanted = id(value) in used or (small and _plain_slot(value)) or (type(key) is str and key in texts)
+        if wanted:
+            slots.append(Slot(f"{name}[{key!r}]", container.now, key, value))
+
+
+def _plain_slot(value: Any) -> bool:
+    return type(value) in _PLAIN or callable(value) or type(value) is np.ndarray
+
+
+# ---- written arguments and closed-over arrays
+
+
+class Overlap:
+    """At each call: no argument that is written to may lie in the memory of a closed-over array."""
+
+    def __init__(self, written: Sequence[tuple[int, str]], arrays: Sequence[tuple[Any, str]]) -> None:
+        self._written = tuple(written)
+        self._arrays = tuple(arrays)
+
+    def check(self, leaves: Sequence[Any]) -> None:
+        """Raise ClosureWriteError if one does."""
+        for index, name in self._written:
+            leaf = leaves[index]
+            for array, label in self._arrays:
+                if leaf is array or (
+                    not (leaf.base is None and array.base is None)
+                    and np.may_share_memory(leaf, array)
+                    and np.shares_memory(leaf, array)
+                ):
+                    raise _overlap_error(name, label)
+
+
+def _overlap_error(name: str, label: str) -> Any:
+    return make_error(
+        ClosureWriteError,
+        f"argument `{name}` shares memory with the closed-over array `{label}`, and it is written to",
+        None,
+        why=f"The plan reads `{label}` as it was before the call, so it would not see what it wrote itself.",
+        fixes=[("pass both", f"make `{label}` an argument too"), ("or part them", f"pass {name}.copy()")],
+    )

@@ -1,0 +1,232 @@
+"""Python's operators on traced values.
+
+Those of a TracedArray are NumPy's ufuncs; those among Python numbers are Python's own, recorded as such. A
+value that an ended trace left behind is concrete again.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compiler.ir.node import Node
+from ..compiler.ir.opdef import OPS
+from .state import is_internal
+from .traced_array import TracedArray, TracedNumber
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+
+def _table() -> Any:
+    from . import numpy_table
+
+    return numpy_table
+
+
+_BINARY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
+    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift, "divmod": np.divmod,
+}  # fmt: skip
+_COMPARE = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal,
+}  # fmt: skip
+_UNARY = {
+    "neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert,
+}  # fmt: skip
+
+
+def _defers(other: Any) -> bool:
+    """Whether NumPy would leave the operator to the other operand."""
+    kind = type(other)
+    return kind is not TracedArray and (getattr(kind, "__array_ufunc__", 0) is None or other is None)
+
+
+def _note(self: Any, other: Any, frame: FrameType) -> None:
+    """Remember a NumPy scalar that user code combines with a traced array."""
+    if type(other) is not TracedArray and isinstance(other, np.generic) and not is_internal(frame.f_code):
+        self.owner.note_scalar(other)
+
+
+def _binary(ufunc: np.ufunc) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    def forward(self: Any, other: Any) -> Any:
+        _note(self, other, sys._getframe(1))
+        return NotImplemented if _defers(other) else ufunc(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        _note(self, other, sys._getframe(1))
+        return NotImplemented if _defers(other) else ufunc(other, self)
+
+    def in_place(self: Any, other: Any) -> Any:
+        return forward(self, other) if self.scalar else ufunc(self, other, out=self)
+
+    return forward, reflected, in_place
+
+
+def _power(self: Any, other: Any, modulo: Any = None) -> Any:
+    if modulo is not None or _defers(other):
+        return NotImplemented
+    if self.owner.ended:
+        return self.left_behind() ** other
+    return _table().elementwise.operator_power(self, other)
+
+
+def _reflected_power(self: Any, other: Any) -> Any:
+    if _defers(other):
+        return NotImplemented
+    return (
+        other ** self.left_behind() if self.owner.ended else _table().elementwise.operator_power(other, self)
+    )
+
+
+def _in_place_power(self: Any, other: Any) -> Any:
+    if self.owner.ended:
+        value = self.left_behind()
+        value **= other
+        return value
+    return _table().elementwise.operator_power(self, other, out=None if self.scalar else self)
+
+
+def _round(self: Any, ndigits: int | None = None) -> Any:
+    if not self.scalar:
+        raise TypeError("type numpy.ndarray doesn't define __round__ method")
+    if ndigits is None and self.scalar:
+        return self._concrete(round, "A Python int", "np.rint(x)")
+    return np.round(self, ndigits or 0)
+
+
+def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
+    return lambda self: ufunc(self)
+
+
+def _array_operators() -> dict[str, Callable[..., Any]]:
+    """The special methods of TracedArray."""
+    methods: dict[str, Callable[..., Any]] = {
+        "__pow__": _power,
+        "__rpow__": _reflected_power,
+        "__ipow__": _in_place_power,
+        "__round__": _round,
+    }
+    for name, ufunc in _BINARY.items():
+        forward, reflected, in_place = _binary(ufunc)
+        methods[f"__{name}__"] = forward
+        methods[f"__r{name}__"] = reflected
+        if name != "divmod":
+            methods[f"__i{name}__"] = in_place
+    for name, ufunc in _COMPARE.items():
+        methods[f"__{name}__"] = _binary(ufunc)[0]
+    for name, ufunc in _UNARY.items():
+        methods[f"__{name}__"] = _unary(ufunc)
+    return methods
+
+
+_NUMBER_BINARY: dict[str, tuple[str, Callable[[Any, Any], Any], np.ufunc]] = {
+    "add": ("add", operator.add, np.add),
+    "sub": ("subtract", operator.sub, np.subtract),
+    "mul": ("multiply", operator.mul, np.multiply),
+    "truediv": ("divide", operator.truediv, np.divide),
+    "floordiv": ("floor_divide", operator.floordiv, np.floor_divide),
+    "mod": ("remainder", operator.mod, np.remainder),
+    "pow": ("power", operator.pow, np.power),
+    "eq": ("equal", operator.eq, np.equal),
+    "ne": ("not_equal", operator.ne, np.not_equal),
+    "lt": ("less", operator.lt, np.less),
+    "le": ("less_equal", operator.le, np.less_equal),
+    "gt": ("greater", operator.gt, np.greater),
+    "ge": ("greater_equal", operator.ge, np.greater_equal),
+    "and": ("bitwise_and", operator.and_, np.bitwise_and),
+    "or": ("bitwise_or", operator.or_, np.bitwise_or),
+    "xor": ("bitwise_xor", operator.xor, np.bitwise_xor),
+    "lshift": ("left_shift", operator.lshift, np.left_shift),
+    "rshift": ("right_shift", operator.rshift, np.right_shift),
+}
+
+
+def _number_node(trace: Trace, value: Any) -> tuple[Node, Any]:
+    if type(value) is TracedNumber:
+        trace.check(value)
+        return value.node, value.example
+    return trace.builder.constant(value), value
+
+
+def number_operation(op: str, python: Callable[..., Any], *operands: Any) -> Any:
+    """A Python operator among Python numbers, at least one of them traced."""
+    from .trace import active
+
+    trace = active("a traced number")
+    pairs = [_number_node(trace, v) for v in operands]
+    example = python(*(e for _, e in pairs))
+    attrs: dict[str, Any] = {}
+    if op == "power":
+        attrs = {"form": "array", "result": type(example)}
+    trace.builder.loc = trace.loc()
+    node = trace.builder.make(OPS[op], [n for n, _ in pairs], attrs)
+    return trace.number(node, example)
+
+
+_PLAIN = (bool, int, float, complex)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is TracedNumber or type(value) in _PLAIN
+
+
+def _number_methods(op: str, python: Callable[..., Any], ufunc: np.ufunc) -> tuple[Any, Any]:
+    def forward(self: Any, other: Any) -> Any:
+        if _is_number(other):
+            return number_operation(op, python, self, other)
+        return NotImplemented if type(other) is TracedArray or _defers(other) else ufunc(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        if _is_number(other):
+            return number_operation(op, python, other, self)
+        return NotImplemented if _defers(other) else ufunc(other, self)
+
+    return forward, reflected
+
+
+def _number_divmod(self: Any, other: Any) -> Any:
+    return self // other, self % other
+
+
+def _number_reflected_divmod(self: Any, other: Any) -> Any:
+    return other // self, other % self
+
+
+def _number_unary(op: str, python: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self: number_operation(op, python, self)
+
+
+def _number_operators() -> dict[str, Callable[..., Any]]:
+    """The special methods of TracedNumber."""
+    methods: dict[str, Callable[..., Any]] = {
+        "__divmod__": _number_divmod,
+        "__rdivmod__": _number_reflected_divmod,
+    }
+    for name, (op, python, ufunc) in _NUMBER_BINARY.items():
+        forward, reflected = _number_methods(op, python, ufunc)
+        methods[f"__{name}__"] = forward
+        if name not in _COMPARE:
+            methods[f"__r{name}__"] = reflected
+    for name, op, unary in (
+        ("neg", "negative", operator.neg),
+        ("pos", "positive", operator.pos),
+        ("abs", "absolute", abs),
+    ):
+        methods[f"__{name}__"] = _number_unary(op, unary)
+    return methods
+
+
+def add_operators() -> None:
+    """Give the traced values their operators; called once, when the tracer is loaded."""
+    for kind, methods in ((TracedArray, _array_operators()), (TracedNumber, _number_operators())):
+        for name, method in methods.items():
+            method.__name__ = name
+            setattr(kind, name, method)
