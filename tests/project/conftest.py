@@ -30,7 +30,7 @@ def find_modules() -> dict[str, Path]:
 
 
 def find_pages() -> dict[str, Path]:
-    """The Markdown pages at the root, everywhere under docs/ and in examples/: path from the root, and file."""
+    """The Markdown pages at the root, in examples/ and everywhere under docs/: path from the root, file."""
     pages = [page for where in ("*.md", "docs/**/*.md", "examples/*.md") for page in sorted(ROOT.glob(where))]
     return {page.relative_to(ROOT).as_posix(): page for page in pages}
 

@@ -70,6 +70,8 @@ def install_and_try(what: str | Path, *options: str, folder: Path, modules: dict
     for name in USERS_OWN_FILES:
         (elsewhere / f"{name}.py").write_text("raise ImportError('the file of a user was imported')\n")
     (elsewhere / "program.py").write_text(PROGRAM)
+    for command in (["op", "tanh"], ["info"], ["demo", "--help"]):
+        run(python, "-W", "error", "-m", "tapeless", *command, cwd=elsewhere)
     return Path(run(python, "-W", "error", "program.py", *importable(modules), cwd=elsewhere).strip())
 
 

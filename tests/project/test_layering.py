@@ -1,8 +1,9 @@
 """Who may import whom, read from the source of every module, also inside functions.
 
 The compiler owns the IR and knows neither tracer nor runtime; these know the compiler but not each other;
-only api.py (and compiled.py, its other half) joins the three. Imports inside the package are relative, so that the package works under any
-folder's name; heavy libraries are imported where they are used, so that `import tapeless` stays light.
+only api.py (and compiled.py, its other half) joins the three. Imports inside the package are relative, so
+that the package works under any folder's name; heavy libraries are imported where they are used, so that
+`import tapeless` stays light.
 """
 
 import ast
