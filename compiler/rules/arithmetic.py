@@ -15,7 +15,6 @@ from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.types import ScalarType
 from .match import (
-    free_of_layout,
     is_float,
     is_real,
     is_value,
@@ -159,43 +158,35 @@ def negative_negative(b: Builder, node: Node) -> Node | None:
 @SIMPLIFY.rule(
     "subtract(x, negative(y)) -> add(x, y)",
     on="subtract",
+    fidelity=Fidelity.VALUES,
     before="""(%x: f64[2,3], %y: f64[2,3]) {
-      %0: f64[2,3] = tanh %y
-      %1: f64[2,3] = negative %0
-      %2: f64[2,3] = subtract %x, %1
-      return %2
-    }""",
-    after="""(%x: f64[2,3], %y: f64[2,3]) {
-      %0: f64[2,3] = tanh %y
-      %1: f64[2,3] = add %x, %0
+      %0: f64[2,3] = negative %y
+      %1: f64[2,3] = subtract %x, %0
       return %1
     }""",
+    after="(%x: f64[2,3], %y: f64[2,3]) { %0: f64[2,3] = add %x, %y return %0 }",
 )
 def subtract_negative(b: Builder, node: Node) -> Node | None:
     x, y = node.inputs
     inner = negated(y)
-    return b.add(x, inner) if inner is not None and free_of_layout(node, inner) else None
+    return b.add(x, inner) if inner is not None else None
 
 
 @SIMPLIFY.rule(
     "add(x, negative(y)) -> subtract(x, y)",
     on="add",
+    fidelity=Fidelity.VALUES,
     before="""(%x: f64[2,3], %y: f64[2,3]) {
-      %0: f64[2,3] = tanh %y
-      %1: f64[2,3] = negative %0
-      %2: f64[2,3] = add %1, %x
-      return %2
-    }""",
-    after="""(%x: f64[2,3], %y: f64[2,3]) {
-      %0: f64[2,3] = tanh %y
-      %1: f64[2,3] = subtract %x, %0
+      %0: f64[2,3] = negative %y
+      %1: f64[2,3] = add %0, %x
       return %1
     }""",
+    after="(%x: f64[2,3], %y: f64[2,3]) { %0: f64[2,3] = subtract %x, %y return %0 }",
 )
 def add_negative(b: Builder, node: Node) -> Node | None:
     for x, y in (node.inputs, node.inputs[::-1]):
         inner = negated(y)
-        if inner is not None and free_of_layout(node, inner):
+        if inner is not None:
             return b.subtract(x, inner)
     return None
 
@@ -270,6 +261,7 @@ def _constant_like(b: Builder, node: Node, value: Any) -> Node:
 @SIMPLIFY.rule(
     "divide(x, 2**k) -> multiply(x, 2**-k)",
     on="divide",
+    fidelity=Fidelity.VALUES,
     lowers="divisions",
     before="""(%x: f64[3]) {
       %0: f64[] = constant {value=f64(4.0)}

@@ -25,6 +25,7 @@ def _exponent(node: Node) -> complex | None:
 @SIMPLIFY.rule(
     "power(x, 2) -> square(x) for an array's own operator",
     on="power",
+    lowers="powers",
     before="""(%x: f64[3]) {
       %0: int = constant {value=2}
       %1: f64[3] = power %x, %0 {form='array'}
@@ -37,26 +38,18 @@ def power_two(b: Builder, node: Node) -> Node | None:
 
 
 @SIMPLIFY.rule(
-    "power(x, 0.5) -> sqrt(x), power(x, -1) -> reciprocal(x) for an array's own operator",
+    "power(x, 0.5) -> sqrt(x) for an array's own operator",
     on="power",
+    lowers="powers",
     before="""(%x: f64[3]) {
       %0: float = constant {value=0.5}
       %1: f64[3] = power %x, %0 {form='array'}
-      %2: float = constant {value=-1.0}
-      %3: f64[3] = power %x, %2 {form='array'}
-      return %1, %3
+      return %1
     }""",
-    after="""(%x: f64[3]) {
-      %0: f64[3] = sqrt %x
-      %1: f64[3] = reciprocal %x
-      return %0, %1
-    }""",
+    after="(%x: f64[3]) { %0: f64[3] = sqrt %x return %0 }",
 )
-def power_root_or_reciprocal(b: Builder, node: Node) -> Node | None:
-    exponent = _exponent(node)
-    if node.attrs["form"] != "array" or exponent not in (0.5, -1):
-        return None
-    return b.sqrt(node.inputs[0]) if exponent == 0.5 else b.reciprocal(node.inputs[0])
+def power_half(b: Builder, node: Node) -> Node | None:
+    return b.sqrt(node.inputs[0]) if node.attrs["form"] == "array" and _exponent(node) == 0.5 else None
 
 
 @SIMPLIFY.rule(
@@ -78,16 +71,23 @@ def power_one(b: Builder, node: Node) -> Node | None:
 
 
 @SIMPLIFY.rule(
-    "power(x, 2) -> multiply(x, x), power(x, 1) -> x in any form",
+    "power(x, 2) -> multiply(x, x), power(x, -1) -> divide(1, x), power(x, 1) -> x in any form",
     on="power",
     fidelity=Fidelity.ROUNDING,
     lowers="powers",
     before="""(%x: float) {
       %0: int = constant {value=2}
       %1: float = power %x, %0 {form='array', result=py.float}
-      return %1
+      %2: int = constant {value=-1}
+      %3: float = power %x, %2 {form='array', result=py.float}
+      return %1, %3
     }""",
-    after="(%x: float) { %0: float = multiply %x, %x return %0 }",
+    after="""(%x: float) {
+      %0: float = multiply %x, %x
+      %1: float = constant {value=1.0}
+      %2: float = divide %1, %x
+      return %0, %2
+    }""",
 )
 def small_power(b: Builder, node: Node) -> Node | None:
     x, y = node.inputs
@@ -96,4 +96,6 @@ def small_power(b: Builder, node: Node) -> Node | None:
         return None
     if exponent == 2:
         return b.multiply(x, x)
+    if exponent == -1:
+        return b.divide(b.scalar(1, x), x)
     return x if exponent == 1 else None

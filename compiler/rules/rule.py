@@ -43,8 +43,10 @@ ELEMENTWISE = "any elementwise op"
 class Fidelity(enum.Enum):
     """What a rule keeps.
 
-    BITS: values bit for bit and their memory layout; it is applied everywhere. NaNs count as equal.
-    VALUES: values bit for bit; strides may differ, and with them the rounding of a later sum.
+    BITS: values bit for bit, their memory layout and NumPy's warnings; it is applied everywhere. NaNs count
+        as equal.
+    VALUES: values bit for bit; strides may differ, and with them the rounding of a later sum, and so may the
+        op that a warning names.
     ROUNDING: values up to rounding and the sign of zero.
 
     VALUES and ROUNDING are applied to nodes that differentiation made, and everywhere under fast_math.

@@ -178,6 +178,19 @@ def run(graph: Graph, values: Sequence[Any]) -> list[Any]:
         return interpret(graph, values)
 
 
+def warnings_of(graph: Graph, values: Sequence[Any]) -> set[str]:
+    """What NumPy would warn of."""
+    said: set[str] = set()
+
+    class Log:
+        def write(self, message: str) -> None:
+            said.add(message)
+
+    with np.errstate(all="log", call=Log()):
+        interpret(graph, values)
+    return said
+
+
 @pytest.mark.parametrize(
     "rule", [rule for rule in RULES if rule.fidelity.bit_exact], ids=lambda rule: rule.name
 )
@@ -196,6 +209,15 @@ def test_memory_runs_the_same_way(rule: Rule, memory_order: Any) -> None:
     for values in arguments(before, special_values):
         for old, new in zip(run(before, values), run(after, values), strict=True):
             assert memory_order(old) == memory_order(new), [np.shape(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.fidelity is Fidelity.BITS], ids=lambda rule: rule.name
+)
+def test_warnings_stay(rule: Rule) -> None:
+    before, after = example(rule.before, rule), example(rule.after, rule)
+    for values in arguments(before, special_values):
+        assert warnings_of(before, values) == warnings_of(after, values), values
 
 
 @pytest.mark.parametrize(
