@@ -34,7 +34,11 @@ def _exponent(node: Node) -> complex | None:
     after="(%x: f64[3]) { %0: f64[3] = square %x return %0 }",
 )
 def power_two(b: Builder, node: Node) -> Node | None:
-    return b.square(node.inputs[0]) if node.attrs["form"] == "array" and _exponent(node) == 2 else None
+    """The integer 2: for 2.0 NumPy squares too, but warns of a power."""
+    exponent = _exponent(node)
+    if node.attrs["form"] != "array" or exponent != 2 or not isinstance(exponent, int):
+        return None
+    return b.square(node.inputs[0])
 
 
 @SIMPLIFY.rule(

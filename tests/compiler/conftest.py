@@ -12,6 +12,7 @@ from tapeless.compiler import ops  # noqa: F401  (fills the registry)
 from tapeless.compiler.ir import Builder, Graph, Loc, Node
 from tapeless.compiler.ir.opdef import OPS, Sample
 from tapeless.compiler.ir.types import GENERATOR, ArrayType, TupleType, Type, array_type, scalar_type
+from tapeless.runtime.interpret import interpret
 
 SAMPLES = [
     (name, sample) for name, op in sorted(OPS.items()) for sample in op.samples if sample.breaks is None
@@ -45,6 +46,19 @@ def order_in_memory(array: Any) -> list[tuple[int, int]] | None:
         (axis, int(np.sign(array.strides[axis])))
         for axis in sorted(long, key=lambda axis: -abs(array.strides[axis]))
     ]
+
+
+def said_by(graph: Graph, values: Sequence[Any]) -> set[str]:
+    """What NumPy would warn of."""
+    said: set[str] = set()
+
+    class Log:
+        def write(self, message: str) -> None:
+            said.add(message)
+
+    with np.errstate(all="log", call=Log()):
+        interpret(graph, values)
+    return said
 
 
 def laid_out(array: Any, layout: str) -> Any:
@@ -329,6 +343,12 @@ def random_program() -> Any:
 def memory_order() -> Any:
     """`memory_order(array)` tells layouts apart that NumPy's loops tell apart."""
     return order_in_memory
+
+
+@pytest.fixture(scope="session")
+def warnings_of() -> Any:
+    """`warnings_of(graph, values)` is the set of what NumPy warns of."""
+    return said_by
 
 
 @pytest.fixture(scope="session")

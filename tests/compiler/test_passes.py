@@ -104,13 +104,16 @@ def test_backward_values_stay_accurate(data: st.DataObject, strategy: Any) -> No
 
 @given(data=st.data())
 @settings(max_examples=300)
-def test_programs_keep_bits_and_layouts(data: st.DataObject, random_program: Any, memory_order: Any) -> None:
+def test_programs_keep_bits_layouts_and_warnings(
+    data: st.DataObject, random_program: Any, memory_order: Any, warnings_of: Any
+) -> None:
     case = data.draw(random_program(special=True))
     before = results_or_reject(case.graph, case.values)
     after = run(optimize(case.graph), case.values)
     for one, two in zip(before, after, strict=True):
         assert same_value(one, two)
         assert memory_order(one) == memory_order(two)
+    assert warnings_of(case.graph, case.values) == warnings_of(optimize(case.graph), case.values)
 
 
 @given(data=st.data())

@@ -178,19 +178,6 @@ def run(graph: Graph, values: Sequence[Any]) -> list[Any]:
         return interpret(graph, values)
 
 
-def warnings_of(graph: Graph, values: Sequence[Any]) -> set[str]:
-    """What NumPy would warn of."""
-    said: set[str] = set()
-
-    class Log:
-        def write(self, message: str) -> None:
-            said.add(message)
-
-    with np.errstate(all="log", call=Log()):
-        interpret(graph, values)
-    return said
-
-
 @pytest.mark.parametrize(
     "rule", [rule for rule in RULES if rule.fidelity.bit_exact], ids=lambda rule: rule.name
 )
@@ -214,7 +201,7 @@ def test_memory_runs_the_same_way(rule: Rule, memory_order: Any) -> None:
 @pytest.mark.parametrize(
     "rule", [rule for rule in RULES if rule.fidelity is Fidelity.BITS], ids=lambda rule: rule.name
 )
-def test_warnings_stay(rule: Rule) -> None:
+def test_warnings_stay(rule: Rule, warnings_of: Any) -> None:
     before, after = example(rule.before, rule), example(rule.after, rule)
     for values in arguments(before, special_values):
         assert warnings_of(before, values) == warnings_of(after, values), values
