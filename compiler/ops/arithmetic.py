@@ -222,4 +222,11 @@ elementwise(
     samples=(*_real[:2], _kink, Sample("complex", _complex.inputs, breaks="C2")),
 )
 elementwise("sign", sign_vjp, doc="-1, 0 or 1; z / |z| for complex z", samples=(*_real, _complex))
-elementwise("conjugate", conjugate_vjp, doc="the complex conjugate", samples=(_complex,), flow=Flow.BOUNDED)
+elementwise(
+    "conjugate",
+    conjugate_vjp,
+    doc="the complex conjugate",
+    samples=(*_real, _complex, Sample("python_complex", values(3 - 4j))),
+    python=lambda x: x.conjugate(),
+    flow=Flow.BOUNDED,
+)

@@ -120,7 +120,7 @@ class Pullback:
         if given.node.shape and not operand.shape:
             given = _summed(b, given)
         if is_complex(given.node) and not is_complex(operand):
-            given = replace(given, node=b.real(given.node))
+            given = replace(given, node=b.real(b.cast(given.node, given.node.dtype)))
         if isinstance(operand.type, ScalarType) and isinstance(given.node.type, ArrayType):
             given = replace(given, node=b.item(given.node))
         known = self.table.get(operand)

@@ -19,7 +19,7 @@ from . import (  # isort: skip
     derivative_roots,
     derivative_softplus,
     derivative_exponentials,
-    derivative_growth,
+    derivative_quotients,
 )
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
     "casts",
     "choices",
     "derivative_exponentials",
-    "derivative_growth",
+    "derivative_quotients",
     "derivative_roots",
     "derivative_softplus",
     "folding",

@@ -19,11 +19,16 @@ from .derivative_match import Reduced, is_constant_along, real_number, source_of
 
 @dataclass(frozen=True, slots=True)
 class ExponentialSum:
-    """The sum over axes of exp(u): `x` is u without a shift that is constant along the axes."""
+    """The sum over axes of w exp(u): `x` is u without a shift that is constant along the axes."""
 
     reduced: Reduced
-    u: Node
+    exponential: Node
     x: Node
+    w: Node | None = None
+
+    @property
+    def u(self) -> Node:
+        return self.exponential.inputs[0]
 
     @property
     def shift(self) -> Node | None:
@@ -32,10 +37,11 @@ class ExponentialSum:
 
     def weights(self, b: Builder) -> Node:
         """exp(u) over the sum; made anew with a shift by the maximum where the program has none."""
-        exponentials, total = self.reduced.terms, self.reduced.total
+        exponentials, total = self.exponential, self.reduced.total
         if self.shift is None:
             exponentials = b.exp(b.subtract(self.u, self.reduced.lift(b, self._maximum(b))))
-            total = b.sum(exponentials, axes=self.reduced.axes, dtype=total.dtype)
+            terms = exponentials if self.w is None else b.multiply(exponentials, self.w)
+            total = b.sum(terms, axes=self.reduced.axes, dtype=total.dtype)
         empty = b.equal(total, b.scalar(0, total))
         return b.divide(exponentials, self.reduced.lift(b, b.where(empty, b.scalar(1, total), total)))
 
@@ -52,19 +58,37 @@ class ExponentialSum:
 def exponential_sum(node: Node) -> ExponentialSum | None:
     """The node as a sum of exponentials over axes, None for any other."""
     reduced = sum_of(node)
-    if reduced is None or reduced.terms.op.name != "exp" or is_complex(node) or not reduced.terms.type.size:  # type: ignore[union-attr]
+    if reduced is None or is_complex(node) or 0 in reduced.terms.shape:
         return None
-    (u,) = reduced.terms.inputs
+    exponential, w = _weighted_exponential(reduced.terms)
+    if exponential is None:
+        return None
+    (u,) = exponential.inputs
     shifted = u.op.name == "subtract" and u.inputs[0].shape == u.shape
-    if shifted and is_constant_along(u.inputs[1], reduced.axes):
-        return ExponentialSum(reduced, u, u.inputs[0])
-    return ExponentialSum(reduced, u, u)
+    shifted = shifted and is_constant_along(u.inputs[1], reduced.axes)
+    return ExponentialSum(reduced, exponential, u.inputs[0] if shifted else u, w)
+
+
+def _weighted_exponential(terms: Node) -> tuple[Node | None, Node | None]:
+    """exp(u) and w where the terms are exp(u) or w exp(u)."""
+    if terms.op.name == "exp":
+        return terms, None
+    if terms.op.name == "multiply":
+        for own, other in (terms.inputs, terms.inputs[::-1]):
+            if own.op.name == "exp" and own.shape == terms.shape:
+                return own, other
+    return None, None
 
 
 def _log_sum_pull(found: ExponentialSum, operand: Node) -> Pull:
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        part = b.multiply(found.reduced.lift(b, ct), found.weights(b))
-        return [Contribution(operand, part, lift=lambda value: found.reduced.lift(b, value))]
+        def lift(value: Node) -> Node:
+            return found.reduced.lift(b, value)
+
+        part = b.multiply(lift(ct), found.weights(b))
+        if found.w is None:
+            return [Contribution(operand, part, lift)]
+        return [Contribution(operand, b.multiply(part, found.w), lift), Contribution(found.w, part, lift)]
 
     return pull
 
@@ -120,7 +144,7 @@ def softmax(node: Node) -> Pull | None:
 def _divisor(above: Node, below: Node) -> ExponentialSum | None:
     """What `below` repeats, if that is the sum of the exponentials `above`."""
     found = exponential_sum(source_of(below).node)
-    if found is None or found.reduced.terms is not above:
+    if found is None or found.reduced.terms is not above or found.w is not None:
         return None
     if not below.shape:
         return found if not found.reduced.total.shape else None
@@ -147,7 +171,7 @@ def log_softmax(node: Node) -> Pull | None:
     if log.op.name != "log" or u.shape != node.shape:
         return None
     found = exponential_sum(log.inputs[0])
-    if found is None or found.u is not u or found.shift is None or log.dtype != node.dtype:
+    if found is None or found.u is not u or found.shift is None or found.w is not None:
         return None
     if normalizer.shape and not found.reduced.is_lifted(normalizer, log):
         return None

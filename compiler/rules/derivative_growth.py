@@ -1,22 +1,23 @@
-"""Derivatives of quotients, powers and logarithms of values that grow like exp.
+"""Values that grow like exp, and how fast: the slope of their logarithm.
 
-The chain rule would compute exp(v) / (1 + exp(v))^2 with an exp(v) that may be inf. Here such a value D is
-known by its growth, the slope of log|D|, which stays finite: 1 for exp(v), a sigmoid for 1 + exp(v), tanh(v)
-for cosh(v). Then 1 / D has the slope -growth / D, and log(D) the growth itself.
+The growth of a value D stays finite where D itself is inf: it is 1 for exp(v), a sigmoid for 1 + exp(v),
+tanh(v) for cosh(v). `derivative_quotients.py` has the rules that are made of it: 1 / D has the slope
+-growth / D, and log(D) the growth itself.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ops.base import is_complex, sigmoid
 from ..ops.transcendental import difference
-from .derivative import Contribution, Pull, derivative_rule
-from .derivative_match import is_number, number, power_of, real_number
+from .derivative import Contribution
+from .derivative_match import number, power_of, real_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def raised(node: Node) -> Raised | None:
         return None
     for own, other in (node.inputs, node.inputs[::-1]):
         c = real_number(own)
-        found = _scaled_exponential(other)
+        found = scaled_exponential(other)
         if c and found is not None and other.shape == node.shape:
             exponential, k = found
             if node.op.name == "subtract":
@@ -62,7 +63,7 @@ def raised(node: Node) -> Raised | None:
     return None
 
 
-def _scaled_exponential(node: Node) -> tuple[Node, float] | None:
+def scaled_exponential(node: Node) -> tuple[Node, float] | None:
     if node.op.name == "exp":
         return node, 1.0
     if node.op.name == "negative" and node.inputs[0].op.name == "exp":
@@ -75,6 +76,7 @@ def _scaled_exponential(node: Node) -> tuple[Node, float] | None:
     return None
 
 
+_FEW = 64
 Slope = Callable[[Builder], "Node | None"]
 
 
@@ -105,7 +107,8 @@ def growth_of(node: Node) -> list[Growth] | None:
         return [Growth(found.v, found.growth)]
     if node.op.name == "add" and all(part.op.name == "exp" for part in node.inputs):
         return _growth_of_two(node.inputs[0].inputs[0], node.inputs[1].inputs[0])
-    return _hyperbolic_growth(node)
+    mixed = mixture(node)
+    return _hyperbolic_growth(node) if mixed is None else mixed.growths()
 
 
 def _growth_of_two(u: Node, v: Node) -> list[Growth]:
@@ -114,6 +117,62 @@ def _growth_of_two(u: Node, v: Node) -> list[Growth]:
         Growth(u, lambda b: sigmoid(b, difference(b, u, v))),
         Growth(v, lambda b: sigmoid(b, difference(b, v, u))),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """A sum: c + k_1 exp(v_1) + k_2 exp(v_2) and so on."""
+
+    c: float
+    parts: tuple[tuple[float, Node], ...]
+
+    def growths(self) -> list[Growth]:
+        """The share of each exponential in the whole."""
+        return [Growth(part[1], partial(self._share, part=part)) for part in self.parts]
+
+    def _share(self, b: Builder, part: tuple[float, Node]) -> Node:
+        largest = self._largest(b)
+        terms = [self._term(b, k, v, largest) for k, v in self.parts]
+        if self.c:
+            terms.append(self._term(b, self.c, None, largest))
+        whole = terms[0]
+        for term in terms[1:]:
+            whole = b.add(whole, term)
+        empty = b.equal(whole, b.scalar(0, whole))
+        return b.divide(self._term(b, *part, largest), b.where(empty, b.scalar(1, whole), whole))
+
+    def _largest(self, b: Builder) -> Node:
+        """The largest exponent: what all are shifted by."""
+        largest = self.parts[0][1]
+        for _, v in self.parts[1:]:
+            largest = b.maximum(largest, v)
+        if self.c:
+            largest = b.maximum(largest, b.scalar(0, largest))
+        largest = b.stop_gradient(largest)
+        return b.where(b.isfinite(largest), largest, b.scalar(0, largest))
+
+    def _term(self, b: Builder, k: float, v: Node | None, largest: Node) -> Node:
+        term = b.exp(b.negative(largest) if v is None else b.subtract(v, largest))
+        return term if k == 1 else b.multiply(term, b.scalar(k, term))
+
+
+def mixture(node: Node, c: float = 0.0) -> Mixture | None:
+    """The node, plus c, as a sum of a few numbers and exponentials with constant factors."""
+    parts: list[tuple[float, Node]] = []
+    stack, seen = [(1.0, node)], 0
+    while stack:
+        (sign, term), seen = stack.pop(), seen + 1
+        value, scaled = real_number(term), scaled_exponential(term)
+        if value is not None:
+            c += sign * value
+        elif scaled is not None and term.shape == node.shape:
+            parts.append((sign * scaled[1], scaled[0].inputs[0]))
+        elif term.op.name in ("add", "subtract") and seen < _FEW:
+            first, second = term.inputs
+            stack += [(sign, first), (sign if term.op.name == "add" else -sign, second)]
+        else:
+            return None
+    return Mixture(c, tuple(parts)) if parts and not is_complex(node) else None
 
 
 def _hyperbolic_growth(node: Node) -> list[Growth] | None:
@@ -157,138 +216,7 @@ def factors_of(node: Node) -> Factors:
     return Factors(tuple(growths), tuple(others))
 
 
-def _only_growth(node: Node) -> tuple[Growth, ...]:
+def only_growth(node: Node) -> tuple[Growth, ...]:
     """The growth of a product of nothing else; empty where there is more to it, or none."""
     found = factors_of(node)
     return () if found.others or is_complex(node) else found.growths
-
-
-@derivative_rule("divide")
-def quotient_by_growth(node: Node) -> Pull | None:
-    """a / D -> 1 / D for a, -(a / D) growth(D): sigmoid, swish, sech, Bose and Fermi, x exp(-x)."""
-    above, below = node.inputs
-    if number(below) is not None or below.shape != node.shape:
-        return None
-    found = raised(below)
-    if found is not None and above is found.exponential:
-        return _share_of_raised(found)
-    growths = _only_growth(below)
-    if not growths:
-        return None
-
-    def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        down = b.negative(b.multiply(ct, node))
-        if found is not None and found.is_plain and is_number(above, 1):
-            grown = [Contribution(found.v, b.multiply(down, b.subtract(b.scalar(1, node), node)))]
-        else:
-            grown = [growth.pulled(b, down) for growth in growths]
-        return grown if number(above) is not None else [Contribution(above, b.divide(ct, below)), *grown]
-
-    return pull
-
-
-def _share_of_raised(found: Raised) -> Pull:
-    """exp(v) / (c + k exp(v)) -> (1/k) (1 - r) r with r = c / (c + k exp(v))."""
-
-    def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        rest = b.divide(b.scalar(found.c, found.node), found.node)
-        slope = b.multiply(rest, b.subtract(b.scalar(1, rest), rest))
-        slope = slope if found.k == 1 else b.multiply(slope, b.scalar(1 / found.k, slope))
-        return [Contribution(found.v, b.multiply(ct, slope))]
-
-    return pull
-
-
-@derivative_rule("reciprocal", "power")
-def negative_power_of_growth(node: Node) -> Pull | None:
-    """D^p -> p D^p growth(D), for a constant p < 0."""
-    outer = power_of(node)
-    if outer is None or outer[1] >= 0:
-        return None
-    growths, exponent = _only_growth(outer[0]), outer[1]
-    if not growths:
-        return None
-    found = raised(outer[0])
-
-    def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        up = b.multiply(b.multiply(ct, node), b.scalar(exponent, node))
-        if found is not None and found.is_plain and exponent == -1:
-            return [Contribution(found.v, b.multiply(up, b.subtract(b.scalar(1, node), node)))]
-        return [growth.pulled(b, up) for growth in growths]
-
-    return pull
-
-
-def logistic(node: Node) -> tuple[Node, int] | None:
-    """(v, s) where the node is the sigmoid of s v, in any of its spellings."""
-    name = node.op.name
-    if name == "expit":
-        return node.inputs[0], 1
-    if name == "divide":
-        found = raised(node.inputs[1])
-        if found is not None and found.is_plain:
-            if node.inputs[0] is found.exponential:
-                return found.v, 1
-            return (found.v, -1) if is_number(node.inputs[0], 1) else None
-    outer = power_of(node)
-    if outer is not None and outer[1] == -1:
-        found = raised(outer[0])
-        return (found.v, -1) if found is not None and found.is_plain else None
-    if name == "subtract" and is_number(node.inputs[0], 1) and node.inputs[1].op.name != "subtract":
-        inner = logistic(node.inputs[1])
-        return None if inner is None else (inner[0], -inner[1])
-    return None
-
-
-def _log_sigmoid(v: Node, sign: int) -> Pull:
-    """log sigmoid(s v) -> s sigmoid(-s v)."""
-
-    def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        slope = sigmoid(b, b.negative(v) if sign > 0 else v)
-        return [Contribution(v, b.multiply(ct, slope if sign > 0 else b.negative(slope)))]
-
-    return pull
-
-
-@derivative_rule("log")
-def log_of_sigmoid(node: Node) -> Pull | None:
-    """log(sigmoid(v)), log(1 - sigmoid(v)) -> sigmoid(-v), -sigmoid(v)."""
-    found = logistic(node.inputs[0])
-    return None if found is None else _log_sigmoid(*found)
-
-
-@derivative_rule("log1p")
-def log1p_of_sigmoid(node: Node) -> Pull | None:
-    """log1p(-sigmoid(v)) -> -sigmoid(v)."""
-    (x,) = node.inputs
-    found = logistic(x.inputs[0]) if x.op.name == "negative" else None
-    return None if found is None else _log_sigmoid(found[0], -found[1])
-
-
-@derivative_rule("log1p")
-def log1p_of_exponential(node: Node) -> Pull | None:
-    """log1p(exp(v)) -> sigmoid(v)."""
-    (x,) = node.inputs
-    if x.op.name != "exp" or is_complex(node):
-        return None
-    (v,) = x.inputs
-    return lambda b, ct: [Contribution(v, b.multiply(ct, sigmoid(b, v)))]
-
-
-@derivative_rule("log")
-def log_of_product(node: Node) -> Pull | None:
-    """log(u^n D / w) -> n / u, growth(D), -1 / w: softplus, log-cosh, log-densities; nothing overflows."""
-    (x,) = node.inputs
-    found = factors_of(x)
-    gained = bool(found.growths) or any(power != 1 for _, power in found.others)
-    if not gained or is_complex(node):
-        return None
-
-    def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        given = [growth.pulled(b, ct) for growth in found.growths]
-        for operand, power in found.others:
-            scaled = ct if power == 1 else b.multiply(ct, b.scalar(power, ct))
-            given.append(Contribution(operand, b.divide(scaled, operand)))
-        return given
-
-    return pull

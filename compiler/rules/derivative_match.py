@@ -13,12 +13,8 @@ from typing import Any
 from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.opdef import NotDifferentiable
-from ..ops.base import is_complex
 from ..ops.reduction import expand
 from .match import scalar_value
-
-_FEW = 64
-_SUMS = ("sum", "max", "reshape", "transpose", "broadcast", "copy", "slice")
 
 
 def number(node: Node) -> Any:
@@ -61,101 +57,6 @@ def square_of(node: Node) -> Node | None:
 def size_of(node: Node) -> tuple[Node, ...] | None:
     """The values whose common size the node is: |u|, or hypot(u, v)."""
     return node.inputs if node.op.name in ("absolute", "fabs", "hypot") else None
-
-
-def degree(node: Node) -> float | None:
-    """The smallest q such that the node is a sum of terms |u|^q, all q at least 1; None for other nodes.
-
-    Such a sum is zero where all its u are. It may be scaled by positive numbers, averaged and reshaped.
-    """
-    smallest: float | None = None
-    stack, seen = [node], 0
-    while stack:
-        node, seen = stack.pop(), seen + 1
-        parts = _terms(node)
-        if parts is None or seen > _FEW:
-            return None
-        if isinstance(parts, float):
-            smallest = parts if smallest is None else min(smallest, parts)
-        else:
-            stack += parts
-    return smallest
-
-
-def _terms(node: Node) -> float | list[Node] | None:
-    """The degree of a single term, the nodes that a sum is made of, or None for anything else."""
-    name = node.op.name
-    if name in _SUMS:
-        return [node.inputs[0]]
-    if name == "add" or name == "maximum":
-        return [operand for operand in node.inputs if not is_number(operand, 0)]
-    if name == "cast" and node.inputs[0].dtype.kind == node.dtype.kind:
-        return [node.inputs[0]]
-    if size_of(node) is not None:
-        return 1.0
-    if name == "real":
-        written = _written_real_part(node.inputs[0])
-        if written is not None:
-            return [written]
-        return 2.0 if _is_conjugate_product(node.inputs[0]) else None
-    if name in ("matmul", "dot", "vecdot", "einsum"):
-        return 2.0 if _is_inner_square(node) else None
-    return _power_terms(node)
-
-
-def _power_terms(node: Node) -> float | list[Node] | None:
-    found = None if is_complex(node) else power_of(node)
-    if found is not None:
-        base, exponent = found
-        if size_of(base) is not None and exponent >= 1:
-            return exponent
-        return exponent if exponent >= 2 and exponent % 2 == 0 else None
-    if node.op.name in ("multiply", "divide"):
-        first, second = node.inputs
-        factor = real_number(second)
-        if factor is not None and factor > 0:
-            return [first]
-        factor = real_number(first) if node.op.name == "multiply" else None
-        if factor is not None and factor > 0:
-            return [second]
-    return None
-
-
-def _written_real_part(node: Node) -> Node | None:
-    """The value last assigned to the whole real part of a complex array, as np.var does it."""
-    while node.op.name == "write" and [name for name, _ in node.attrs["path"]] == ["imag"]:
-        node = node.inputs[0]
-    real = node.op.name == "write" and [name for name, _ in node.attrs["path"]] == ["real"]
-    return node.inputs[1] if real else None
-
-
-def _is_conjugate_product(node: Node) -> bool:
-    """conj(u) * u, whose real part is |u|^2."""
-    if node.op.name != "multiply":
-        return False
-    first, second = node.inputs
-    pairs = ((first, second), (second, first))
-    return any(one.op.name == "conjugate" and one.inputs[0] is two for one, two in pairs)
-
-
-def _is_inner_square(node: Node) -> bool:
-    """A product of one vector, or of each of a stack, with itself."""
-    if is_complex(node) or len(node.inputs) != 2:
-        return False
-    first, second = node.inputs
-    if node.op.name == "einsum":
-        letters = node.attrs["subscripts"].split("->")[0].split(",")
-        return first is second and letters[0] == letters[1]
-    if node.op.name == "matmul":
-        single = node.shape[-2:] == (1, 1)
-        return single and _unshaped(first) is _unshaped(second)
-    return first is second and (node.op.name == "vecdot" or not node.shape)
-
-
-def _unshaped(node: Node) -> Node:
-    while node.op.name == "reshape" or (node.op.name == "transpose" and 1 in node.shape):
-        node = node.inputs[0]
-    return node
 
 
 def vjp_of(b: Builder, node: Node, ct: Node) -> Node:

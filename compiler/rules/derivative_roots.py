@@ -12,7 +12,8 @@ from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ops.base import conj, is_complex, where_zero
 from .derivative import Contribution, Pull, derivative_rule
-from .derivative_match import degree, is_number, number, power_of, size_of, viewed
+from .derivative_match import is_number, number, power_of, size_of, viewed
+from .derivative_squares import degree
 
 
 def _scaled(b: Builder, node: Node, factor: float) -> Node:
