@@ -38,8 +38,10 @@ def attr_text(value: Any) -> str:
         return number_text(value.value) if value.is_number else array_text(value.value)
     if isinstance(value, np.dtype):
         return dtype_name(value)
-    if isinstance(value, ArrayType | ScalarType | GeneratorType):
+    if isinstance(value, ArrayType | GeneratorType):
         return str(value)
+    if isinstance(value, ScalarType):
+        return f"number.{value}"
     if isinstance(value, TupleType):
         return f"tuple{value}"
     if isinstance(value, type) and value in PYTHON_CLASSES:
