@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..ir.node import Graph
-from ..ir.text import graph_text, names
+from ..ir.text import graph_text
 from ..ir.verify import verify
 from ..rules.rule import RuleSet
 
@@ -71,6 +71,8 @@ def _dumper(name: str, directory: str) -> Callable[[str, Graph], None]:
     """Writes stage after stage into a folder of its own below the directory; does nothing without one."""
     if not directory:
         return lambda stage, graph: None
+    from ..draw import dot_source
+
     folder = Path(directory) / f"{next(_DUMPED):03d}-{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}"
     folder.mkdir(parents=True, exist_ok=True)
     stages = itertools.count()
@@ -78,28 +80,6 @@ def _dumper(name: str, directory: str) -> Callable[[str, Graph], None]:
     def dump(stage: str, graph: Graph) -> None:
         stem = f"{next(stages):02d}-{stage}"
         (folder / f"{stem}.txt").write_text(graph_text(graph, locs=True) + "\n", encoding="utf-8")
-        (folder / f"{stem}.dot").write_text(dot_text(graph), encoding="utf-8")
+        (folder / f"{stem}.dot").write_text(dot_source(graph), encoding="utf-8")
 
     return dump
-
-
-def dot_text(graph: Graph) -> str:
-    """The graph in the DOT language, plainly: `draw.py` makes pictures for people."""
-    table = names(graph)
-    place = {node: number for number, node in enumerate(graph.nodes)}
-    lines = [f"digraph {_dot_string(graph.name)} {{"]
-    for node, number in place.items():
-        label = f"{table[node]} {node.op.name} {node.type}"
-        shape = "box" if node.op.name in ("param", "constant") else "ellipse"
-        lines.append(f"  n{number} [label={_dot_string(label)}, shape={shape}];")
-    for node, number in place.items():
-        lines += [f"  n{place[operand]} -> n{number};" for operand in node.inputs]
-    for position, output in enumerate(graph.outputs):
-        lines.append(f"  out{position} [label={_dot_string(f'result {position}')}, shape=box];")
-        lines.append(f"  n{place[output]} -> out{position};")
-    return "\n".join([*lines, "}", ""])
-
-
-def _dot_string(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
