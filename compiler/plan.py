@@ -8,6 +8,7 @@ plan knows no machine and holds no arrays but the graph's constants. Its text is
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -103,7 +104,8 @@ class Step:
     """One step: `node`'s op (or a copy) on `inputs`, giving `output`; both are positions in `Plan.values`.
 
     `in_place` is the position among the inputs whose memory the output takes over.
-    `tail` is True for steps that write into a caller's memory.
+    `tail` is True for steps that write into a caller's memory. `more` holds further outputs of a step that has
+    several.
     """
 
     action: Action
@@ -112,6 +114,7 @@ class Step:
     output: int
     in_place: int | None = None
     tail: bool = False
+    more: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,10 +185,14 @@ def make_plan(
         graph: what to compute.
         layouts: byte strides of each param; None for C order and for params that are no arrays.
         targets: what each output becomes.
-        donated: positions of params whose memory the plan may use for other values once it has been read.
+        donated: positions of params whose memory results and other values may take over once it has been
+            read: the caller gets such a result in its own array, and finds anything there if the call raises.
 
     Returns:
         The plan. Values in it have the layouts that NumPy's own results would have.
+
+    Raises:
+        PlanError: under `TAPELESS_CHECK=1`, where the plan breaks a check of its verifier.
 
     >>> import numpy as np
     >>> from tapeless.compiler.ir import ArrayType, Builder, Graph
@@ -201,9 +208,13 @@ def make_plan(
     from .passes.layout import assign_layouts
     from .passes.memory import find_roots
     from .passes.schedule import schedule
+    from .plan_verify import verify_plan
 
     known = assign_layouts(graph.nodes, graph.params, layouts)
     memory = find_roots(graph.nodes, known)
     commits = direct_commits(graph, targets, memory)
     order = schedule(graph, memory, commits)
-    return assign_buffers(graph, order, memory, commits, tuple(targets), donated)
+    plan = assign_buffers(graph, order, memory, commits, tuple(targets), donated)
+    if os.environ.get("TAPELESS_CHECK", "") not in ("", "0"):
+        verify_plan(plan)
+    return plan

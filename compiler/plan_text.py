@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .ir.text import attr_text, names
+from .ir.node import Node
+from .ir.text import names
+from .ir.text_values import attr_text
 from .plan import Action, Place, Plan, Step, Value
 
 
@@ -24,7 +26,7 @@ def plan_text(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def _row(plan: Plan, number: int, step: Step, table: dict[object, str]) -> tuple[str, str, str]:
+def _row(plan: Plan, number: int, step: Step, table: dict[Node, str]) -> tuple[str, str, str]:
     value = plan.values[step.output]
     operands = ", ".join(_name(plan, operand, table) for operand in step.inputs)
     if step.action is Action.COPY:
@@ -43,11 +45,11 @@ def _row(plan: Plan, number: int, step: Step, table: dict[object, str]) -> tuple
     return f"{number:>4} {text}", place, "" if value.place is Place.PARAM else live
 
 
-def _name(plan: Plan, number: int, table: dict[object, str]) -> str:
+def _name(plan: Plan, number: int, table: dict[Node, str]) -> str:
     return table[plan.values[number].node]
 
 
-def _place(plan: Plan, value: Value, table: dict[object, str]) -> str:
+def _place(plan: Plan, value: Value, table: dict[Node, str]) -> str:
     if value.buffer is None:
         return value.place.value
     buffer = plan.buffers[value.buffer]
@@ -59,5 +61,5 @@ def _place(plan: Plan, value: Value, table: dict[object, str]) -> str:
     return f"{value.place.value} {buffer.nbytes} bytes"
 
 
-def _result(plan: Plan, number: int | None, table: dict[object, str]) -> str:
+def _result(plan: Plan, number: int | None, table: dict[Node, str]) -> str:
     return "None" if number is None else _name(plan, number, table)

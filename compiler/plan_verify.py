@@ -18,6 +18,7 @@ from typing import NoReturn
 
 from .ir.opdef import Kind
 from .ir.types import ArrayType
+from .passes.commit import index_of
 from .passes.memory import REPLACES, may_raise
 from .passes.strides import extent, same_layout
 from .plan import Action, Place, Plan, Step, Value
@@ -202,6 +203,7 @@ def _lies_as(value: Value, other: Value) -> bool:
 
 def _check_tail(plan: Plan) -> None:
     begun = False
+    proved: set[object] = set()
     for number, step in enumerate(plan.steps):
         output = plan.values[step.output]
         if output.place is Place.PARAM and step.action is not Action.VIEW:
@@ -210,8 +212,12 @@ def _check_tail(plan: Plan) -> None:
             if not step.tail and not donated:
                 _fail("P7", f"step {number} writes to a param outside the tail")
             begun = begun or step.tail
-        if begun and step.action is Action.COMPUTE and may_raise(step.node):
-            _fail("P7", f"step {number} can raise after a param was written")
+        if step.action is Action.COMPUTE:
+            if step.node.op.name == "gather":
+                proved.add(index_of(step.node))
+            in_range = step.node.op.name == "scatter" and index_of(step.node) in proved
+            if begun and may_raise(step.node) and not in_range:
+                _fail("P7", f"step {number} can raise after a param was written")
 
 
 def _check_results(plan: Plan) -> None:

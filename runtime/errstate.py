@@ -29,8 +29,8 @@ def _through_variable() -> tuple[Callable[[], Any], Callable[[Any], None]] | Non
     try:
         from numpy._core import umath
 
-        variable = umath._extobj_contextvar  # type: ignore[attr-defined]
-        silent = umath._make_extobj(all="ignore")  # type: ignore[attr-defined]
+        variable = umath._extobj_contextvar
+        silent = umath._make_extobj(all="ignore")
         token = variable.set(silent)
         works = set(np.geterr().values()) == {"ignore"}
         variable.reset(token)
@@ -46,10 +46,19 @@ silence, restore = _through_variable() or _through_errstate()
 
 
 def warnings_may_raise() -> bool:
-    """Whether a floating-point error could raise in the caller's settings, or call the caller's function."""
+    """Whether a floating-point error could raise in the caller's settings, or call the caller's function.
+
+    Warnings raise where the first filter that takes them says "error".
+    """
     modes = set(np.geterr().values())
     if modes == {"ignore"}:
         return False
     if not modes.isdisjoint(("raise", "call", "log")):
         return True
-    return any(entry[0] == "error" and issubclass(RuntimeWarning, entry[2]) for entry in warnings.filters)
+    for action, message, category, module, line in warnings.filters:
+        if issubclass(RuntimeWarning, category):
+            if action == "error":
+                return True
+            if message is None and module is None and not line:
+                return False
+    return False

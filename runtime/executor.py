@@ -65,7 +65,7 @@ class _Program:
             runs.append(binder(*bound))
         if len(runs) == 1:
             (only,) = runs
-            return lambda values: only(values, None)  # type: ignore[no-any-return]
+            return lambda values: only(values, None)
         slots = self.slots
 
         def run(values: Sequence[Any]) -> list[Any]:

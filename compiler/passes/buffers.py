@@ -228,6 +228,9 @@ class _Assigner:
         for position, param in enumerate(self.graph.params):
             nbytes = param.type.nbytes if isinstance(param.type, ArrayType) else 0
             buffer = self._draft(Place.PARAM, nbytes, -1, self.last.get(param, -1), position)
+            strides = self.memory.layouts[param]
+            if isinstance(param.type, ArrayType) and strides is not None:
+                self.drafts[buffer].spec = param.type, strides
             self.param_buffer[param] = buffer
             self.buffer_of[param] = buffer
             self.number[param] = self._value(param, Place.PARAM, buffer, -1, self.memory.layouts[param])

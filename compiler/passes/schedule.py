@@ -64,16 +64,16 @@ class _Problem:
             problem.waits[number] = len(before)
             for earlier in before:
                 problem.users[earlier].append(number)
-            problem.raisers.append(may_raise(node))
-            if node in direct:
+            problem.raisers.append(node not in direct and may_raise(node))
+            if node in commits.readers:
                 problem.late.append(number)
         for reads in problem.reads:
             for root in reads:
                 problem.held[root] += 1
         for output in outputs:
-            root = memory.root[output]
-            if root in position:
-                problem.held[position[root]] += 1
+            kept = position.get(memory.root[output])
+            if kept is not None:
+                problem.held[kept] += 1
         return problem
 
     def solve(self, key: Key) -> tuple[list[int], int]:

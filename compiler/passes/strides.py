@@ -135,7 +135,7 @@ def joined_order(shape: Shape, itemsize: int, operands: tuple[tuple[Shape, Strid
 
 
 def _outer(axis: int, other: int, operands: tuple[tuple[Shape, Strides], ...]) -> bool | None:
-    """Whether `axis` lies outside `other`, which comes first where nothing speaks against it; None: untold."""
+    """Whether `axis` lies outside `other`, which has the lower number; None where no operand tells."""
     verdict: bool | None = None
     for shape, strides in operands:
         if shape[axis] != 1 and shape[other] != 1:

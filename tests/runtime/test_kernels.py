@@ -1,4 +1,4 @@
-"""Every op through the NumPy executor: values, types, layouts, memory as the reference interpreter has them."""
+"""Every op through the NumPy executor: values, types and layouts as the reference interpreter has them."""
 
 import itertools
 from collections.abc import Sequence
