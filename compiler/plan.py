@@ -104,8 +104,8 @@ class Step:
     """One step: `node`'s op (or a copy) on `inputs`, giving `output`; both are positions in `Plan.values`.
 
     `in_place` is the position among the inputs whose memory the output takes over.
-    `tail` is True for steps that write into a caller's memory. `more` holds further outputs of a step that has
-    several.
+    `tail` is True for steps that write into a caller's memory. `more` holds further outputs of a step that
+    has several.
     """
 
     action: Action

@@ -1,4 +1,4 @@
-"""The NumPy executor: instances and threads, error settings, transactions, long plans, memory that is let go."""
+"""The NumPy executor: instances and threads, error settings, transactions, long plans, memory let go."""
 
 import gc
 import multiprocessing
