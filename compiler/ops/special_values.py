@@ -210,11 +210,14 @@ def polygamma(x: Array, order: int) -> Array:
 @in_double
 def psi(x: Array) -> Array:
     """The logarithmic derivative of gamma: a series at its root, else shifted to where Stirling holds."""
-    gap = (x - _ROOT) - _ROOT_REST
-    near = np.abs(gap) < 0.5
+    near = (x > 0.97) & (x < 3.9)
+    steps = np.where(near, np.maximum(np.rint(x - _ROOT), 0), 0)
+    gap = np.where(near, ((x - steps) - _ROOT) - _ROOT_REST, 0)
     at_root = np.zeros_like(x)
     for n in range(36, 0, -1):
-        at_root = np.where(near, gap, 0) * ((1.0 if n % 2 else -1.0) * _zeta_at(n + 1, _ROOT) + at_root)
+        at_root = gap * ((1.0 if n % 2 else -1.0) * _zeta_at(n + 1, _ROOT) + at_root)
+    for step in (1, 2):
+        at_root = np.where(steps >= step, at_root + 1 / np.where(near, x - step, 1), at_root)
     positive = np.where(x > 0, x, 1 - x)
     total, shifted = np.zeros_like(x), positive
     for _ in range(12):

@@ -71,7 +71,8 @@ class Pullback:
     def _pull(self, node: Node, entry: Cotangent) -> None:
         special = special_vjp(node)
         if special is not None:
-            for given in special(self.b, entry.restored(self.b)):
+            pull, sums = special
+            for given in pull(self.b, entry.restored(self.b) if sums else entry.node):
                 mask = lifted(self.b, entry.mask, given)
                 self._deliver(given.operand, Cotangent(given.ct, mask, spoilt=mask is not None))
         elif node.op.name == "where":

@@ -31,24 +31,27 @@ class Contribution:
 Pull = Callable[[Builder, Node], Sequence[Contribution]]
 Rule = Callable[[Node], "Pull | None"]
 
-RULES: dict[str, list[Rule]] = {}
+RULES: dict[str, list[tuple[Rule, bool]]] = {}
 
 
-def derivative_rule(*ops: str) -> Callable[[Rule], Rule]:
-    """Register a rule for nodes of these ops; rules are tried in the order of registration."""
+def derivative_rule(*ops: str, sums: bool = False) -> Callable[[Rule], Rule]:
+    """Register a rule for nodes of these ops; rules are tried in the order of registration.
+
+    `sums` says that a pullback adds elements of the cotangent: structural zeros must be zeros before.
+    """
 
     def register(rule: Rule) -> Rule:
         for op in ops:
-            RULES.setdefault(op, []).append(rule)
+            RULES.setdefault(op, []).append((rule, sums))
         return rule
 
     return register
 
 
-def special_vjp(node: Node) -> Pull | None:
-    """The pullback that the first matching rule gives; None without a match."""
-    for rule in RULES.get(node.op.name, ()):
+def special_vjp(node: Node) -> tuple[Pull, bool] | None:
+    """The pullback that the first matching rule gives, and whether it sums; None without a match."""
+    for rule, sums in RULES.get(node.op.name, ()):
         pull = rule(node)
         if pull is not None:
-            return pull
+            return pull, sums
     return None

@@ -122,7 +122,7 @@ def _is_shift(found: ExponentialSum, m: Node) -> bool:
     return found.reduced.is_lifted(found.shift, m)
 
 
-@derivative_rule("divide")
+@derivative_rule("divide", sums=True)
 def softmax(node: Node) -> Pull | None:
     """exp(x - m) / sum(exp(x - m)) -> p (ct - sum(p ct)), for x; nothing for m."""
     above, below = node.inputs
@@ -151,7 +151,7 @@ def _divisor(above: Node, below: Node) -> ExponentialSum | None:
     return found if found.reduced.is_lifted(below, found.reduced.total) else None
 
 
-@derivative_rule("log")
+@derivative_rule("log", sums=True)
 def log_of_softmax(node: Node) -> Pull | None:
     """log(exp(x - m) / sum(exp(x - m))) -> ct - p sum(ct), also where p is 0."""
     (ratio,) = node.inputs
@@ -163,7 +163,7 @@ def log_of_softmax(node: Node) -> Pull | None:
     return lambda b, ct: [Contribution(found.x, found.centred(b, ct, ratio), mixes=found.reduced.axes)]
 
 
-@derivative_rule("subtract")
+@derivative_rule("subtract", sums=True)
 def log_softmax(node: Node) -> Pull | None:
     """(x - m) - log(sum(exp(x - m))) -> ct - softmax(x) sum(ct) for x, and nothing for m."""
     u, normalizer = node.inputs

@@ -1,0 +1,202 @@
+"""Norms, deviations, powers and roots, where the chain rule alone would multiply 0 by inf."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+VECTOR = np.array([0.3, -1.2, 2.0])
+ZERO = np.zeros(3)
+EYE = np.eye(3)
+
+NORMS = {
+    "sum of products": lambda x: np.sqrt(np.sum(x * x)),
+    "sum of powers": lambda x: np.sqrt(np.sum(x**2)),
+    "square": lambda x: np.sqrt(np.sum(np.square(x))),
+    "power of a half": lambda x: np.sum(x**2) ** 0.5,
+    "abs squared": lambda x: np.sqrt(np.sum(np.abs(x) ** 2)),
+    "matmul": lambda x: np.sqrt(x @ x),
+    "dot": lambda x: np.sqrt(np.dot(x, x)),
+    "vdot": lambda x: np.sqrt(np.vdot(x, x)),
+    "inner": lambda x: np.sqrt(np.inner(x, x)),
+    "vecdot": lambda x: np.sqrt(np.vecdot(x, x)),
+    "einsum": lambda x: np.sqrt(np.einsum("i,i->", x, x)),
+    "kept axis": lambda x: np.sqrt(np.sum(x * x, keepdims=True))[0],
+    "linalg": lambda x: np.linalg.norm(x),
+    "linalg along an axis": lambda x: np.linalg.norm(x.reshape(1, 3), axis=1, keepdims=True)[0, 0],
+    "vector_norm": lambda x: np.linalg.vector_norm(x),
+    "float_power": lambda x: np.sqrt(np.sum(np.float_power(x, 2))),
+    "element by element": lambda x: np.sqrt(x[0] * x[0] + x[1] * x[1] + x[2] ** 2),
+    "hypot": lambda x: np.hypot(np.hypot(x[0], x[1]), x[2]),
+    "quadratic form": lambda x: np.sqrt(x @ np.eye(3) @ x),
+    "weighted": lambda x: np.sqrt(np.sum(np.array([1.0, 1.0, 1.0]) * x**2)),
+}
+
+
+@pytest.mark.parametrize("norm", NORMS.values(), ids=NORMS)
+def test_norm(judge: Any, norm: Any) -> None:
+    judge(norm, VECTOR)
+    judge(norm, ZERO, ZERO, "unasked")
+    judge(lambda x: norm(x) ** 3, ZERO, ZERO, 0 * EYE)
+
+
+@pytest.mark.parametrize("name", [name for name in NORMS if name != "hypot"])
+def test_squared_norm_is_smooth(judge: Any, name: str) -> None:
+    norm = NORMS[name]
+    judge(lambda x: norm(x) ** 2, VECTOR)
+    judge(lambda x: norm(x) ** 2, ZERO, ZERO, 2 * EYE)
+    judge(lambda x: norm(x) * norm(x), ZERO, ZERO, 2 * EYE)
+    judge(lambda x: np.exp(-(norm(x) ** 2)), ZERO, ZERO, -2 * EYE)
+
+
+OTHER_NORMS = {
+    "third": lambda x: np.sum(np.abs(x) ** 3) ** (1 / 3),
+    "linalg third": lambda x: np.linalg.norm(x, 3),
+    "linalg first": lambda x: np.linalg.norm(x, 1),
+    "linalg inf": lambda x: np.linalg.norm(x, np.inf),
+    "fourth": lambda x: np.sum(x**4) ** 0.25,
+    "root mean square": lambda x: np.sqrt(np.mean(x**2)),
+    "power between": lambda x: np.sum(x**2) ** 0.6,
+    "guarded": lambda x: np.sqrt(np.maximum(np.sum(x * x), 0)),
+}
+
+
+@pytest.mark.parametrize("norm", OTHER_NORMS.values(), ids=OTHER_NORMS)
+def test_other_norms(judge: Any, norm: Any) -> None:
+    judge(norm, VECTOR)
+    judge(norm, ZERO, ZERO, "unasked")
+
+
+DEVIATIONS = {
+    "std": np.std,
+    "by hand": lambda x: np.sqrt(np.mean((x - np.mean(x)) ** 2)),
+    "by two means": lambda x: np.sqrt(np.mean(x**2) - np.mean(x) ** 2),
+    "without bias": lambda x: np.std(x, ddof=1),
+    "nanstd": np.nanstd,
+    "pooled": lambda x: np.sqrt(np.var(x) + np.var(2 * x)),
+}
+
+
+@pytest.mark.parametrize("deviation", DEVIATIONS.values(), ids=DEVIATIONS)
+def test_deviation(judge: Any, deviation: Any) -> None:
+    judge(deviation, VECTOR)
+    judge(deviation, np.ones(3), ZERO, "unasked")
+
+
+def test_deviation_of_equal_numbers_whose_mean_is_rounded(judge: Any) -> None:
+    judge(np.std, np.full(3, 0.1), ZERO, "unasked")
+
+
+def test_squared_deviation_is_smooth(judge: Any) -> None:
+    judge(lambda x: np.std(x) ** 2, np.ones(3), ZERO, 2 / 3 * (EYE - 1 / 3))
+
+
+def test_rows_on_their_own(judge: Any) -> None:
+    x = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 2.0]])
+    weights = np.array([1.0, 2.0])
+    gradient = [[0, 0, 0], [2 / 3, 4 / 3, 4 / 3]]
+    judge(lambda x: np.sum(np.sqrt(np.sum(x * x, axis=1)) * weights), x, gradient, "unasked")
+    judge(lambda x: np.sum(np.linalg.norm(x, axis=1) * weights), x, gradient, "unasked")
+    judge(lambda x: np.sum(np.sqrt(np.einsum("ij,ij->i", x, x)) * weights), x, gradient, "unasked")
+
+
+def test_distances_between_points(judge: Any) -> None:
+    def distances(x: Any) -> Any:
+        return np.sum(np.sqrt(np.sum((x[:, None] - x[None]) ** 2, -1)))
+
+    x = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0]])
+    judge(distances, x, [[-1.2, -1.6], [2.4, 3.2], [-1.2, -1.6]], "unasked")
+
+
+def test_direction_guarded_against_zero(judge: Any) -> None:
+    judge(lambda x: np.sum(x / (np.sqrt(np.sum(x * x)) + 1e-3)), ZERO, np.full(3, 1e3), "unasked")
+    judge(lambda x: np.sum(x / np.maximum(np.linalg.norm(x), 1e-3)), ZERO, np.full(3, 1e3), "unasked")
+    judge(lambda x: np.sum(x / np.sqrt(np.sum(x * x)) * np.array([1.0, 2, 3])), VECTOR)
+
+
+ROOTS = {
+    "sqrt squared": (lambda x: np.sqrt(x) ** 2, [1, 1, 1], [0, 0, 0]),
+    "sqrt times sqrt": (lambda x: np.sqrt(x) * np.sqrt(x), [1, 1, 1], [0, 0, 0]),
+    "square of sqrt": (lambda x: np.square(np.sqrt(x)), [1, 1, 1], [0, 0, 0]),
+    "half power squared": (lambda x: (x**0.5) ** 2, [1, 1, 1], [0, 0, 0]),
+    "sqrt to the fourth": (lambda x: np.sqrt(x) ** 4, [0, 2, 8], [2, 2, 2]),
+    "cbrt cubed": (lambda x: np.cbrt(x) ** 3, [1, 1, 1], [0, 0, 0]),
+    "third power cubed": (lambda x: (x ** (1 / 3)) ** 3, [1, 1, 1], [0, 0, 0]),
+    "exp log": (lambda x: np.exp(np.log(x)), [1, 1, 1], [0, 0, 0]),
+    "exp two log": (lambda x: np.exp(2 * np.log(x)), [0, 2, 8], [2, 2, 2]),
+    "exp log times": (lambda x: np.exp(np.log(x) * 2.5), [0, 2.5, 20], [0, 3.75, 7.5]),
+    "zeroth power": (lambda x: x**0.0, [0, 0, 0], [0, 0, 0]),
+    "powers in an array": (lambda x: x ** np.array([2.0, 2.0, 2.0]), [0, 2, 8], [2, 2, 2]),
+    "first powers": (lambda x: x ** np.array([1.0, 1.0, 1.0]), [1, 1, 1], [0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize(("function", "gradient", "second"), ROOTS.values(), ids=ROOTS)
+def test_roots_and_powers_at_zero(judge: Any, function: Any, gradient: Any, second: Any) -> None:
+    judge(lambda x: np.sum(function(x)), np.array([0.0, 1.0, 4.0]), gradient, np.diag(second))
+
+
+SIZES = {
+    "abs": np.abs,
+    "fabs": np.fabs,
+    "maximum": lambda x: np.maximum(x, -x),
+    "root of a product": lambda x: np.sqrt(x * x),
+    "root of a power": lambda x: np.sqrt(x**2),
+    "root of a square": lambda x: np.sqrt(np.square(x)),
+    "half power": lambda x: (x**2) ** 0.5,
+    "hypot": lambda x: np.hypot(x, 0),
+    "times sign": lambda x: x * np.sign(x),
+    "copysign": lambda x: np.copysign(x, 1),
+    "complex": lambda x: np.abs(x + 0j),
+}
+
+
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
+def test_equal_formulations_of_the_absolute_value_agree(judge: Any, size: Any) -> None:
+    judge(lambda x: np.sum(size(x)), np.array([0.0, -3.0, 4.0]), [0, -1, 1], 0 * EYE)
+
+
+@pytest.mark.parametrize("name", [n for n in SIZES if n not in ("maximum", "times sign", "copysign")])
+def test_square_of_an_absolute_value_is_smooth(judge: Any, name: str) -> None:
+    size = SIZES[name]
+    judge(lambda x: np.sum(size(x) ** 2), np.array([0.0, -3.0, 4.0]), [0, -6, 8], 2 * EYE)
+
+
+def test_even_root_of_an_even_power(judge: Any) -> None:
+    judge(lambda x: np.sum(np.sqrt(x**4)), np.array([0.0, -3.0, 4.0]), [0, -6, 8], 2 * EYE)
+    judge(lambda x: np.sum((x**2) ** 1.5), np.array([0.0, -3.0, 4.0]), [0, -27, 48], np.diag([0, 18, 24]))
+
+
+def test_logarithms_of_values_that_underflow(judge: Any) -> None:
+    tiny = np.array([1e-200, -1e-180, 1e200])
+    judge(lambda x: np.sum(np.log(x**2)), tiny, 2 / tiny, "unasked")
+    judge(lambda x: np.sum(np.log(x * x)), tiny, 2 / tiny, "unasked")
+    judge(lambda x: np.sum(np.log(np.abs(x))), tiny, 1 / tiny, "unasked")
+    judge(lambda x: np.sum(np.log(np.sqrt(x))), np.array([0.5, 2.0]))
+
+
+def test_product_by_logarithms(judge: Any) -> None:
+    hessian = [[0, 5, 2], [5, 0, 0], [2, 0, 0]]
+    judge(lambda x: np.exp(np.sum(np.log(x))), np.array([0.0, 2.0, 5.0]), [10, 0, 0], hessian)
+
+
+def test_hyperbolic_secant_by_its_square(judge: Any) -> None:
+    x = np.array([-30.0, 1.0, 40.0])
+    judge(lambda x: np.sum(np.log(1 - np.tanh(x) ** 2)), x, -2 * np.tanh(x), "unasked")
+    slope = [0, -np.tanh(1) / np.cosh(1), 0]
+    judge(lambda x: np.sum(np.sqrt(1 - np.tanh(x) ** 2)), x, slope, "unasked")
+
+
+def test_angles(judge: Any) -> None:
+    judge(lambda x: np.arctan(x[0] / x[1]), np.array([1.0, 2.0]))
+    judge(lambda x: np.arctan(x[0] / x[1]), np.array([2.0, 0.0]), [0, -0.5], "unasked")
+    judge(lambda x: np.arctan2(x[0], x[1]), np.array([0.0, -2.0]), [-0.5, 0], [[0, -0.25], [-0.25, 0]])
+    for size in (1e-200, 1e-14, 1e150):
+        x = np.array([3 * size, 4 * size])
+        judge(lambda x: np.arctan2(x[0], x[1]), x, [0.16 / size, -0.12 / size], "unasked")
+        judge(lambda x: np.hypot(x[0], x[1]), x, [0.6, 0.8], "unasked")
+
+
+def test_signs(judge: Any) -> None:
+    judge(lambda x: np.sum(x / np.abs(x)), VECTOR, ZERO, 0 * EYE)
+    judge(lambda x: np.sum(x * np.abs(x)), np.array([0.0, -3.0, 2.0]), [0, 6, 4], np.diag([0, -2, 2]))
