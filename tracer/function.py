@@ -22,6 +22,7 @@ from .numpy_patch import stand_in
 from .numpy_table.random import TracedGenerator
 from .numpy_table.selection import Selection
 from .random_state import random_error
+from .stand_in import original
 from .storage import Storage, Window, address
 from .trace import NeedsStatic, Trace, shadow_like
 from .traced_array import TracedArray, TracedNumber
@@ -175,6 +176,11 @@ class FunctionTracer:
             position = {param: source.index for param, source in zip(self.params, self.sources, strict=True)}
             need.leaves = tuple(position[param] for param in need.params)
             raise
+        except Exception as error:
+            if self.trace.refusal is None or error is self.trace.refusal:
+                raise
+            # NumPy, or the user's code, caught a refusal and raised something that says less.
+            raise self.trace.refusal from None
         if inspect.isgenerator(result) or inspect.iscoroutine(result):
             raise make_error(
                 ArgumentError, "a generator or coroutine function cannot be compiled", None,
@@ -342,7 +348,7 @@ class FunctionTracer:
                 items=tuple((k, self._spec(v)) for k, v in slots(value)),
                 key=id(value),
             )
-        return Spec("static", value=value)
+        return Spec("static", value=original(value))
 
     def _once(self, value: Any, node: Node, output: Output) -> int:
         self._keep.append(value)
@@ -372,7 +378,8 @@ class FunctionTracer:
             view = None if self._closures()[number][1] is value else self._view(value, storage.root)
             return Spec("closure", number, view=view, key=id(value))
         index = self._once(storage, storage.node(trace.builder), Output("fresh", storage.root.strides))
-        view = None if value.shadow is storage.root else self._view(value, storage.root)
+        whole = value.shadow is storage.root and storage.root.flags.writeable
+        view = None if whole else self._view(value, storage.root)
         return Spec("output", index, view=view, key=id(value))
 
     def forget(self) -> None:

@@ -234,7 +234,8 @@ def store(trace: Trace, target: TracedArray, node: Node, where: Any = True) -> N
     if where is not True:
         mask = trace.array(where)
         condition = b.broadcast_to(b.cast(trace.operand(mask), np.dtype(bool)), target.shape)
-        node = b.where(condition, node, trace.read(target))
+        before = trace.operand(target)
+        node = b.cast(b.where(condition, b.cast(node, before.dtype), before), target.dtype)
     trace.write(target, node)
 
 

@@ -57,7 +57,9 @@ def getitem(array: TracedArray, index: Any) -> Any:
         element = element_view(trace, array, index)
         return trace.fresh(trace.read(element), np.empty((), array.dtype), scalar=True)
     if array.scalar:
-        return trace.fresh(trace.read(array), shadow) if not array.constant else trace.constant(shadow)
+        if array.constant:
+            return trace.constant(shadow)
+        return trace.fresh(trace.builder.reshape(trace.read(array), shadow.shape), shadow)
     return rewrap(trace, array, shadow)
 
 

@@ -14,7 +14,7 @@ from .conversion import array
 from .layout import like, miniature
 from .registry import implements, trace_of
 from .shape import rewrap
-from .support import all_known, axis_of, dummy, finish, fold, out_array
+from .support import all_known, axis_of, dummy, finish, fold, moved, out_array
 
 
 @replaces(np.concatenate.__wrapped__)  # type: ignore[attr-defined]
@@ -109,7 +109,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     given = np.asarray(counts)
     plain = int(given.reshape(-1)[0]) if given.size == 1 else tuple(given.tolist())
     trace.builder.loc = trace.loc()
-    node = trace.builder.repeat(trace.operand(x), repeats=plain, axis=axis)
+    node = moved(trace, x, trace.builder.repeat(trace.operand(x), repeats=plain, axis=axis))
     assert node.shape[axis] == length
     return trace.fresh(node, like(np.repeat(mini, 1, axis), node.shape, node.dtype))
 
@@ -134,6 +134,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     node = trace.operand(x)
     if axes:
         node = trace.builder.roll(node, shift=tuple(total[k] for k in axes), axes=axes)
+    node = moved(trace, x, node)
     return finish(trace, node, lambda v: np.roll(v, 1, 0 if v.ndim else None), [x.shadow], scalar=False)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.ir.node import Node
+from ...compiler.ir.opdef import TypeRuleError
 from ...compiler.ir.types import TupleType
 from ..storage import Array
 from ..trace import Trace
@@ -78,7 +79,12 @@ def _register_gufuncs() -> None:
             letters = (signature or "").partition("->")[0] or "".join(a.dtype.char for a in arrays)
             trace.builder.loc = trace.loc()
             nodes = _stacked(trace, arrays, core, [np.dtype(c) for c in letters])
-            node = getattr(trace.builder, op)(*nodes, **attrs)
+            try:
+                node = getattr(trace.builder, op)(*nodes, **attrs)
+            except TypeRuleError:
+                # NumPy's own words for shapes that do not fit.
+                original(*(np.ones(a.shape, a.dtype) for a in arrays), signature=signature)
+                raise
             return _results(trace, node, function, arrays)
 
     gufunc("inv", [2], "inv", np.linalg.inv)

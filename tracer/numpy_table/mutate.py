@@ -16,18 +16,7 @@ from .conversion import array
 from .elementwise import store
 from .indexing import assign
 from .registry import implements, known, trace_of
-from .support import dummy
-
-
-def _destination(trace: Trace, array: Any, what: str) -> TracedArray:
-    """An array that is going to be written to."""
-    target = trace.lift(array)
-    if type(target) is not TracedArray or target.scalar:
-        raise TypeError(f"{what} must be numpy.ndarray, not {type(array).__name__}")
-    if not target.shadow.flags.writeable:
-        raise ValueError("assignment destination is read-only")
-    trace.check_writeable(target)
-    return target
+from .support import destination, dummy
 
 
 def _first(value: Any) -> Any:
@@ -43,9 +32,7 @@ def _first(value: Any) -> Any:
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """np.copyto: an assignment with a casting rule, under a mask if one is given."""
     trace = trace_of(dst, src, where)
-    if type(dst) is TracedArray and dst.scalar:
-        np.copyto(dst.dtype.type(0), 0)  # type: ignore[arg-type]
-    target = _destination(trace, dst, "copyto() argument 1")
+    target = destination(trace, dst, lambda a: np.copyto(a, np.zeros((), a.dtype)))
     source = trace.lift(src)
     np.copyto(np.empty((), target.dtype), _first(source), casting=casting)  # type: ignore[arg-type]
     if where is True:
@@ -77,7 +64,7 @@ def fill(array: TracedArray, value: Any) -> None:
     trace = trace_of(array)
     if array.scalar:
         return
-    target = _destination(trace, array, "fill() destination")
+    target = destination(trace, array, lambda a: a.fill(0))
     source = trace.lift(value)
     if type(source) is TracedArray and source.ndim:
         np.empty(1, target.dtype).fill(np.zeros(source.shape, source.dtype))
@@ -91,10 +78,10 @@ def _written_flat(trace: Trace, target: TracedArray, values: TracedArray) -> Non
 
 
 @implements(np.put)
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """np.put: flat positions, values repeated as needed."""
     trace = trace_of(a, ind, v)
-    target = _destination(trace, a, "argument 1")
+    target = destination(trace, a, lambda a: np.put(a, [0], 0))
     places, values = trace.array(ind), trace.array(v)
     np.put(np.empty(1, target.dtype), np.zeros((0,), places.dtype), np.zeros(1, values.dtype), mode)
     if not places.size or not values.size:
@@ -124,7 +111,7 @@ def _check_cast(function: Any, target: TracedArray, values: Any) -> None:
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """np.putmask: element n becomes values[n % len(values)] where the mask holds."""
     trace = trace_of(a, mask, values)
-    target = _destination(trace, a, "argument 1")
+    target = destination(trace, a, lambda a: np.putmask(a, np.ones(a.shape), 0))
     condition, source = trace.array(mask), array(values, target.dtype, copy=None)
     _check_cast(np.putmask, target, values)
     if condition.size != target.size:
@@ -140,7 +127,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """np.place: the selected elements become vals[0], vals[1], … in turn, and again from the start."""
     trace = trace_of(arr, mask, vals)
-    target = _destination(trace, arr, "argument 1")
+    target = destination(trace, arr, lambda a: np.place(a, np.ones(a.shape), [0]))
     condition, source = trace.array(mask).reshape(-1), array(vals, target.dtype, copy=None).reshape(-1)
     _check_cast(np.place, target, vals)
     if condition.size != target.size:

@@ -149,7 +149,7 @@ def _known_bins(bins: Any, name: str) -> None:
 def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     _known_bins(bins, "histogram")
     if np.ndim(bins) == 1 and np.size(bins) > 1:
-        bins = np.linspace(0, 1, np.size(bins)).astype(np.result_type(bins, np.float32))
+        bins = np.linspace(0, 1, np.size(bins)).astype(np.asarray(bins).dtype)
     return np.histogram(a, bins, range, density, weights)
 
 
@@ -158,7 +158,7 @@ def _histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any
     return np.histogram_bin_edges(a, bins, range, weights)
 
 
-def _histogram2d(
+def _histogram2d_model(
     x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
     return np.histogram2d(x, y, bins, range, density, weights)
@@ -166,4 +166,18 @@ def _histogram2d(
 
 implements(np.histogram)(opaque(np.histogram, _histogram))
 implements(np.histogram_bin_edges)(opaque(np.histogram_bin_edges, _histogram_bin_edges))
-implements(np.histogram2d)(opaque(np.histogram2d, _histogram2d))
+_histogram2d = opaque(np.histogram2d, _histogram2d_model)
+
+
+@implements(np.histogram2d)
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """np.histogram2d: the counts lie within a table that has room for what is beyond the edges."""
+    counts, *edges = _histogram2d(x, y, bins, range, density, weights)
+    if density:
+        return counts, *edges
+    table = trace_of(x, y).constant(np.zeros([n + 2 for n in counts.shape]))
+    inner = table[1:-1, 1:-1]
+    inner[...] = counts
+    return inner, *edges

@@ -40,8 +40,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     _check_lengths(x, y)
     kind = np.dot(np.ones((0, 1), x.dtype), np.ones((1, 0), y.dtype)).dtype
     target = None if out is None else _exact_out(trace, out, x, y, kind)
-    plain = x.ndim == y.ndim == 2 or (_contiguous(x) and _contiguous(y) and 1 <= min(x.ndim, y.ndim))
-    if plain and max(x.ndim, y.ndim) <= 2:
+    if _is_matrix_product(x, y):
         product = matmul(x, y)
         if target is None:
             return product
@@ -55,6 +54,18 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return finish(trace, node, np.dot, [x.shadow, y.shadow])
 
 
+def _is_matrix_product(x: TracedArray, y: TracedArray) -> bool:
+    """Whether np.dot and np.matmul round alike: not where NumPy takes another path for strided vectors."""
+    if not 1 <= min(x.ndim, y.ndim) <= max(x.ndim, y.ndim) <= 2:
+        return False
+    if x.ndim == y.ndim == 2:
+        if x.shape[0] > 1 and y.shape[1] > 1:
+            return True
+        if "c" in (x.dtype.kind, y.dtype.kind):
+            return False
+    return _contiguous(x) and _contiguous(y)
+
+
 def _check_lengths(x: TracedArray, y: TracedArray) -> None:
     if x.ndim and y.ndim and x.shape[-1] != y.shape[max(y.ndim - 2, 0)]:
         np.dot(np.empty(x.shape, x.dtype), np.empty(y.shape, y.dtype))
@@ -65,10 +76,7 @@ def _exact_out(trace: Trace, out: Any, x: TracedArray, y: TracedArray, kind: Any
     target = out_array(trace, out)
     shape = np.dot(dummy(x)[..., :1] if x.ndim else dummy(x), _one_row(dummy(y))).shape
     if target.dtype != kind or target.shape != shape or not target.shadow.flags.c_contiguous:
-        raise ValueError(
-            "output array is not acceptable (must have the right datatype, number of dimensions, "
-            "and be a C-Array)"
-        )
+        np.dot(np.zeros(x.shape, x.dtype), np.zeros(y.shape, y.dtype), out=np.empty_like(target.shadow))
     return target
 
 

@@ -17,6 +17,7 @@ from numpy.lib import _utils_impl as utils
 from ..traced_array import TracedArray
 from .bodies import replaces, run_bodies, substitute
 from .elementwise import call
+from .layout import like, miniature
 from .registry import refuse, trace_of
 
 
@@ -97,9 +98,20 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     both = np.concatenate((low, high), axis=-1)
     result = np.mean(both, axis=-1)
     if out is None:
-        return result
+        return _as_masked(result, a, axis) if axis is not None and a.ndim > 1 else result
     out[...] = result
     return out
+
+
+def _as_masked(result: Any, a: TracedArray, axis: int) -> Any:
+    """Laid out as np.ma.median lays out its result, by which NumPy takes medians of short slices."""
+    if a.shape[axis] >= 600 or result.ndim < 2:
+        return result
+    trace = trace_of(a)
+    layout = like(np.add.reduce(miniature(a.shadow), axis), result.shape, result.dtype)
+    order = sorted(range(layout.ndim), key=lambda k: -layout.strides[k])
+    moved = np.transpose(result, order).copy()
+    return trace.fresh(trace.read(np.transpose(moved, np.argsort(order).tolist())), layout)
 
 
 @_instead_of(nan_base, "_nanquantile_ureduce_func")
@@ -128,6 +140,9 @@ def nanquantile(
     kind = type(result.dtype)
     np.subtract(following, step * (1 - gamma), out=result, where=gamma >= 0.5, casting="unsafe", dtype=kind)
     result = result[..., 0]
+    if axis is not None and a.ndim > 1:
+        lead = range(q.ndim)
+        result = np.moveaxis(np.moveaxis(result, lead, range(-q.ndim, 0)).copy(), range(-q.ndim, 0), lead)
     if out is None:
         return result if result.ndim else result[()]
     out[...] = result

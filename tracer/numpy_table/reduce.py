@@ -7,6 +7,7 @@ an initial value, is `ufunc_reduce`.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,9 @@ def _model(
             axes = normal_axes(axis, x.ndim)
             gone = () if options["keepdims"] else axes
             shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape) if k not in gone)
-            ufunc.reduce(miniature(x.shadow), axis, out=np.empty(np.shape(model), target.dtype), **options)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ufunc.reduce(miniature(x.shadow), axis, out=np.empty(np.shape(model), target.dtype), **options)
             if target.shape != shape:
                 ufunc.reduce(
                     np.ones(x.shape, x.dtype), axis, out=np.empty(target.shape, target.dtype), **options

@@ -13,7 +13,7 @@ from ..traced_array import TracedArray, add_methods
 from .bodies import run_bodies
 from .elementwise import store
 from .registry import implements, trace_of
-from .support import all_known, axis_of, fold, out_array
+from .support import all_known, axis_of, fold, moved, out_array
 
 
 @implements(np.take)
@@ -44,7 +44,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
             np.take(np.zeros(1), np.zeros(node.shape, int), out=np.empty(target.shape))
         store(trace, target, node)
         return target
-    return trace.result(node)
+    return trace.result(moved(trace, x, node))
 
 
 def _indices(trace: Trace, indices: Any) -> TracedArray:

@@ -177,7 +177,7 @@ def method_reshape(array: Any, *shape: Any, order: str = "C", copy: Any = None) 
 
 def method_transpose(array: Any, *axes: Any) -> Any:
     """`x.transpose()`, `x.transpose(1, 0)`, `x.transpose((1, 0))`."""
-    if len(axes) == 1 and (axes[0] is None or type(axes[0]) in (tuple, list)):
+    if len(axes) == 1 and (axes[0] is None or type(axes[0]) in (tuple, list, np.ndarray)):
         return np.transpose(array, axes[0])
     return np.transpose(array, axes or None)
 
@@ -207,7 +207,11 @@ def _part(array: Any, name: str) -> Any:
     if shadow is parent.shadow:
         return parent
     if not shares(parent, shadow):
-        return trace.constant(np.zeros_like(parent.shadow))
+        flags = parent.shadow.flags
+        order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+        zeros = trace.constant(np.zeros(parent.shape, parent.dtype, order=order))  # type: ignore[call-overload]
+        zeros.shadow.flags.writeable = False
+        return zeros
     return trace.window(parent.storage, shadow, parent.window.then_anchor(shadow, path_step(name)))
 
 

@@ -14,7 +14,7 @@ from ..traced_array import TracedArray, add_methods
 from .bodies import run_bodies
 from .elementwise import store
 from .registry import implements, trace_of
-from .support import all_known, axis_of, finish, fold
+from .support import all_known, axis_of, destination, finish, fold, moved
 
 KINDS = {None: None, "q": "quicksort", "h": "heapsort", "m": "mergesort", "s": "stable"}
 
@@ -53,7 +53,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     if x.constant:
         return fold(trace, np.sort, x, axis, kind)
     trace.builder.loc = trace.loc()
-    node = trace.builder.sort(trace.operand(x), axis=axis, kind=kind)
+    node = moved(trace, x, trace.builder.sort(trace.operand(x), axis=axis, kind=kind))
     return finish(trace, node, np.sort, [x.shadow], scalar=False)
 
 
@@ -87,6 +87,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     places = _places(kth, x.shape[axis])
     trace.builder.loc = trace.loc()
     node = trace.builder.partition(trace.operand(x), kth=places, axis=axis, kind=kind)
+    node = moved(trace, x, node)
     return finish(trace, node, np.sort, [x.shadow], scalar=False)
 
 
@@ -103,34 +104,31 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
     return finish(trace, node, lambda v: np.argsort(v, axis), [x.shadow], scalar=False)
 
 
-def _replace(array: TracedArray, value: Any) -> None:
+def _replace(array: Any, value: Any) -> None:
     """Write the result of a copying function into the array it was made from."""
-    trace = trace_of(array)
-    if array.scalar:
-        raise AttributeError(f"'{array.dtype.type.__name__}' object has no such method")
-    trace.check_writeable(array)
-    if not array.shadow.flags.writeable:
-        array.shadow[...] = 0
     if array.constant:
         array.shadow[...] = value.shadow
         array.storage.touched()
     else:
+        trace = trace_of(array)
         store(trace, array, trace.read(value))
 
 
 def sort_in_place(
-    array: TracedArray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    array: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> None:
     """`x.sort()`."""
-    axis_of(axis, array.ndim)
-    _replace(array, sort(array, axis, kind, order, stable=stable))
+    target = destination(trace_of(array), array, lambda a: a.sort())
+    axis_of(axis, target.ndim)
+    _replace(target, sort(target, axis, kind, order, stable=stable))
 
 
 def partition_in_place(
-    array: TracedArray, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+    array: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
 ) -> None:
     """`x.partition(kth)`."""
-    _replace(array, partition(array, kth, axis, kind, order))
+    target = destination(trace_of(array), array, lambda a: a.partition(0))
+    _replace(target, partition(target, kth, axis, kind, order))
 
 
 def _argument(name: str, function: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ...compiler.ir.node import Node
 from ..storage import Array
 from ..trace import Trace
-from ..traced_array import TracedArray
+from ..traced_array import TracedArray, TracedNumber
 from .elementwise import store
 from .layout import layout_of
 from .registry import known
@@ -65,6 +65,11 @@ def finish(
     return trace.fresh(node, shadow, scalar=scalar and not node.shape)
 
 
+def moved(trace: Trace, x: TracedArray, node: Node) -> Node:
+    """A node that computed with x's elements without changing them: in x's own byte order."""
+    return trace.builder.cast(node, x.dtype)
+
+
 def out_array(trace: Trace, out: Any) -> TracedArray:
     """An `out=` argument, lifted and writeable."""
     if type(out) is tuple:
@@ -76,6 +81,21 @@ def out_array(trace: Trace, out: Any) -> TracedArray:
         raise ValueError("output array is read-only")
     trace.check_writeable(target)
     return target
+
+
+def destination(trace: Trace, array: Any, call: Callable[[Any], Any]) -> TracedArray:
+    """An array that is going to be written to; `call` is NumPy's own, to refuse what it refuses."""
+    target = trace.lift(array)
+    if type(target) is not TracedArray:
+        call(target.example if type(target) is TracedNumber else target)
+    elif target.scalar:
+        call(target.dtype.type(0))
+    elif not target.shadow.flags.writeable:
+        small = np.zeros((1,) * target.ndim, target.dtype)
+        small.flags.writeable = False
+        call(small)
+    trace.check_writeable(target)
+    return target  # type: ignore[no-any-return]
 
 
 def axis_of(axis: Any, ndim: int) -> int:

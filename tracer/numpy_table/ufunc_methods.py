@@ -11,7 +11,7 @@ import numpy as np
 
 from ..trace import Trace
 from ..traced_array import TracedArray
-from .advanced import _arrays, _expanded, _split
+from .advanced import _arrays, _expanded, _masked_view, _split
 from .elementwise import call
 from .indexing import is_basic
 from .registry import implements, known, refuse, trace_of
@@ -67,7 +67,8 @@ def _at_places(
     trace: Trace, ufunc: np.ufunc, target: TracedArray, parts: list[Any], operands: list[Any]
 ) -> None:
     if any(is_mask(p) and not known(p) for p in parts):
-        raise refuse(f"np.{ufunc.__name__}.at under a traced mask", fixes=[("", "np.where(mask, np.… , x)")])
+        _at_mask(trace, ufunc, target, parts, operands)
+        return
     view, axes, indices = _split(target, parts)
     trace.builder.loc = trace.loc()
     b = trace.builder
@@ -84,6 +85,20 @@ def _at_places(
     else:
         node = b.ufunc_at(trace.read(view), *values, *nodes, ufunc=ufunc.__name__, axes=axes)
     trace.write(view, node)
+
+
+def _at_mask(
+    trace: Trace, ufunc: np.ufunc, target: TracedArray, parts: list[Any], operands: list[Any]
+) -> None:
+    """Under a traced mask no place is named twice: a `where`, if the operand is one number."""
+    if any(o.ndim for o in operands):
+        raise refuse(
+            f"np.{ufunc.__name__}.at with an array under a traced mask",
+            fixes=[("", "np.where(mask, np.… , x)")],
+        )
+    view, mask = _masked_view(trace, target, parts)
+    rest = (1,) * (view.ndim - mask.ndim)
+    call(ufunc, view, *operands, out=view, where=mask.reshape(mask.shape + rest))
 
 
 @implements("reduceat")

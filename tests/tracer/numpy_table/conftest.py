@@ -5,11 +5,14 @@ It is traced with one set of values and called with another. Compared are bytes,
 results share memory with which arguments and results, and what is raised.
 """
 
+import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+
 import tapeless as tl
 
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
@@ -74,22 +77,26 @@ def aliases(results: list[Any], others: list[Any]) -> list[tuple[bool, bool]]:
     return [(a is b, bool(np.may_share_memory(a, b) and np.shares_memory(a, b))) for a, b in pairs]
 
 
-def run(function: Any, arguments: list[Any]) -> tuple[Any, Exception | None]:
-    """The result, or the exception."""
-    with np.errstate(all="ignore"):
+def run(function: Any, arguments: list[Any]) -> tuple[Any, Exception | None, set[type[Warning]]]:
+    """The result or the exception, and the classes of warnings given."""
+    with np.errstate(all="ignore"), warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
         try:
-            return function(*arguments), None
-        except Exception as error:
-            return None, error
+            result, error = function(*arguments), None
+        except Exception as raised:
+            result, error = None, raised
+    return result, error, {w.category for w in given}
 
 
 def differences(program: Any, arguments: Callable[[int], list[Any]], executor: str = "interpret") -> str:
     """What a compiled program does differently from the plain one; empty if nothing."""
     compiled = tl.compile(program, executor=executor)
-    run(compiled, arguments(1))
+    _, _, tracing_warned = run(compiled, arguments(1))
     plain_arguments, its_arguments = arguments(2), arguments(2)
-    plain, expected_error = run(program, plain_arguments)
-    result, error = run(compiled, its_arguments)
+    plain, expected_error, warned = run(program, plain_arguments)
+    result, error, its_warnings = run(compiled, its_arguments)
+    if (tracing_warned | its_warnings) - warned:
+        return f"compiled warns: {tracing_warned | its_warnings}"
     if expected_error is not None:
         if error is None:
             return f"NumPy raises {expected_error!r}, compiled does not"
@@ -98,6 +105,10 @@ def differences(program: Any, arguments: Callable[[int], list[Any]], executor: s
         return ""
     if error is not None:
         return f"compiled raises {error!r}"
+    return _compare(plain, result, plain_arguments, its_arguments)
+
+
+def _compare(plain: Any, result: Any, plain_arguments: list[Any], its_arguments: list[Any]) -> str:
     if structure(plain) != structure(result):
         return f"{structure(plain)} became {structure(result)}"
     for a, b in zip(flatten(plain), flatten(result), strict=True):
@@ -144,5 +155,29 @@ def same() -> Callable[..., None]:
     def check(program: Any, arguments: Callable[[int], list[Any]], executor: str = "interpret") -> None:
         found = differences(program, arguments, executor)
         assert not found, found
+
+    return check
+
+
+@pytest.fixture
+def everywhere() -> Callable[..., None]:
+    """`everywhere(program, "vector matrix", "dfl")` tries all layouts, dtypes and both executors."""
+
+    def check(program: Any, kinds: str, dtypes: str = "dfl?D") -> None:
+        count = len(inspect.signature(program).parameters)
+        failures = []
+        for kind, dtype, layout in (v for name in kinds.split() for v in variants(name, dtypes)):
+
+            def arguments(seed: int, kind: str = kind, dtype: str = dtype, layout: str = layout) -> list[Any]:
+                return [argument(kind, dtype, layout, seed + 10 * i) for i in range(count)]
+
+            executors = (
+                ("interpret", "numpy") if layout in ("c", "f") and dtype == dtypes[0] else ("interpret",)
+            )
+            for executor in executors:
+                found = differences(program, arguments, executor)
+                if found:
+                    failures.append(f"{kind} {dtype} {layout} {executor}: {found}")
+        assert not failures, "\n".join(failures[:5])
 
     return check
