@@ -150,15 +150,26 @@ def log1p_rest(f: mpf) -> mpf:
     return (mpmath.log1p(f) - f + f * f / 2) / f**3
 
 
+def erf_far(x: mpf) -> mpf:
+    return -mpmath.log(mpmath.erfc(x)) / x - 1
+
+
+def erf_far_weight(x: mpf) -> mpf:
+    return x * mpmath.erfc(x) / mpmath.erf(x)
+
+
 def of_square(function: Function) -> Function:
     """A function of z = x^2 where one of x is given."""
     return lambda z: function(mpmath.sqrt(z))
 
 
+erf_near = of_square(lambda x: mpmath.erf(x) / x - 1)
+erf_near_weight = of_square(lambda x: x / mpmath.erf(x))
 LN2 = float(mpmath.log(2))
 HALF_LN2 = LN2 / 2 * 1.0001
 EIGHTH = float(mpmath.pi / 4) * 1.0001
 SQRT2 = float(mpmath.sqrt(2))
+RATIO = ((SQRT2 - 1) / (SQRT2 + 1)) ** 2 * 1.001
 
 FITS = [
     # e^r = 1 + r + r^2 p(r)
@@ -174,12 +185,24 @@ FITS = [
         of_square(lambda s: (2 * mpmath.atanh(s) - 2 * s) / s**3),
         of_square(lambda s: s**3 / mpmath.atanh(s) / 2),
         0,
-        float((mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)) ** 2 * 1.001,
+        RATIO,
         {"f8": 7},
     ),
     # sin r = r + r^3 p(r^2), cos r = 1 - r^2/2 + r^4 p(r^2)
     Fit("sin", of_square(lambda r: (mpmath.sin(r) - r) / r**3), of_square(lambda r: r**3 / mpmath.sin(r)), 0, EIGHTH**2, {"f4": 3, "f8": 6}),
     Fit("cos", of_square(lambda r: (mpmath.cos(r) - 1 + r**2 / 2) / r**4), of_square(lambda r: r**4 / mpmath.cos(r)), 0, EIGHTH**2, {"f4": 3, "f8": 6}),
+    # erf x = x + x p(x^2) near 0
+    Fit("erf_small", erf_near, erf_near_weight, 0, 0.85, {"f4": 6}),
+    Fit("erf_small", erf_near, erf_near_weight, 0, 1.0, {"f8": 12}),
+    # erf x = 1 - exp(-x - x p(x)) beyond
+    Fit("erf_tail", erf_far, erf_far_weight, 0.84, 4.0, {"f4": 6}),
+    Fit("erf_tail", erf_far, erf_far_weight, 1.0, 6.0, {"f8": 17}),
+    # log2((1 + s) / (1 - s)) = s p(s^2), for float32 powers
+    Fit("log2_ratio", of_square(lambda s: 2 * mpmath.atanh(s) / s / mpmath.log(2)), of_square(lambda s: s / mpmath.atanh(s) / 2 * mpmath.log(2)), 0, RATIO, {"f8": 5}),
+    # 2^r = 1 + r p(r) to the accuracy of float32
+    Fit("exp2_short", lambda r: mpmath.expm1(r * mpmath.log(2)) / r, lambda r: r / mpf(2) ** r, -0.5, 0.5, {"f8": 7}),
+    # log((1 + s) / (1 - s)) = 2 s + s^3 (2/3 + s^2 p(s^2)), for float64 powers
+    Fit("log_pair", of_square(lambda s: (2 * mpmath.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5), of_square(lambda s: s**5 / mpmath.atanh(s) / 2), 0, RATIO, {"f8": 7}),
 ]
 
 

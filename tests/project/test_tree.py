@@ -1,6 +1,7 @@
 """The list of packages against the tree, and what the tree must keep to: file sizes, test folders' names."""
 
 import importlib.metadata
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -35,3 +36,16 @@ def test_no_test_folder_hides_an_installed_package(root: Path) -> None:
 def test_no_test_folder_is_a_package(root: Path) -> None:
     """With an `__init__.py` in it, pytest would import the root a second time under the folder's name."""
     assert list((root / "tests").rglob("__init__.py")) == []
+
+
+def test_architecture_names_files_that_exist(root: Path) -> None:
+    page = (root / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    files = {f"/{file.relative_to(root).as_posix()}" for file in root.rglob("*.py")}
+    named = set(re.findall(r"[\w/]+\.py\b", page))
+    assert sorted(name for name in named if not any(file.endswith(f"/{name}") for file in files)) == []
+
+
+def test_index_lists_every_page(root: Path) -> None:
+    index = (root / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = [page.relative_to(root / "docs").as_posix() for page in (root / "docs").rglob("*.md")]
+    assert sorted(page for page in pages if page != "README.md" and f"({page})" not in index) == []
