@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,11 @@ def _alive(trace: Trace) -> list[Any]:
     return [value for reference in trace.alive if (value := reference()) is not None]
 
 
-def check_leaks(trace: Trace) -> None:
-    """Raise LeakedTraceError if a value that depends on an argument was left behind; settle constants."""
+def check_leaks(trace: Trace, forget: Callable[[], None]) -> None:
+    """Raise LeakedTraceError if a value that depends on an argument was left behind; settle constants.
+
+    `forget` lets go of what the tracer itself remembers of the user's objects, before holders are named.
+    """
     found = survivors(trace)
     if not found:
         return
@@ -45,6 +48,7 @@ def check_leaks(trace: Trace) -> None:
             _materialise(value, found)
     for value in found:
         if type(value) is not TracedArray or not value.constant:
+            forget()
             raise _leak_error(value, found)
 
 
@@ -94,8 +98,8 @@ def _holder(value: Any, mine: Sequence[Any], depth: int = 0) -> str:
 def _name_in(referrer: Any, value: Any, mine: Sequence[Any], depth: int) -> str:
     kind = type(referrer)
     if kind is dict:
-        key = next((k for k, v in referrer.items() if v is value), None)
-        return _name_of_dict(referrer, key, mine, depth)
+        keys = _keys_of(referrer.items(), value)
+        return _name_of_dict(referrer, keys[0] if keys else None, mine, depth)
     if kind is types.CellType:
         return "a variable of an enclosing function"
     if kind in (list, tuple, set, frozenset):
@@ -105,11 +109,15 @@ def _name_in(referrer: Any, value: Any, mine: Sequence[Any], depth: int) -> str:
         return f"the defaults of function `{referrer.__name__}`"
     if kind.__name__.startswith("_lru"):
         return "a cache (functools.lru_cache)"
-    attribute = next((k for k, v in getattr(referrer, "__dict__", {}).items() if v is value), None)
-    if attribute is None:
-        slots = [s for base in kind.__mro__ for s in base.__dict__.get("__slots__", ()) if type(s) is str]
-        attribute = next((s for s in slots if getattr(referrer, s, None) is value), None)
-    return f"the attribute `{attribute}` of a {kind.__name__} object" if attribute else ""
+    names = _keys_of(_attributes(referrer), value)
+    return f"the attribute `{names[0]}` of a {kind.__name__} object" if names else ""
+
+
+def _attributes(owner: Any) -> list[tuple[str, Any]]:
+    """The attributes of an instance, those in slots too."""
+    slots = [s for base in type(owner).__mro__ for s in base.__dict__.get("__slots__", ()) if type(s) is str]
+    found = list(getattr(owner, "__dict__", {}).items())
+    return found + [(name, getattr(owner, name, None)) for name in slots]
 
 
 def _name_of_dict(found: dict[Any, Any], key: Any, mine: Sequence[Any], depth: int) -> str:
@@ -134,12 +142,18 @@ def _materialise(value: TracedArray, found: list[Any]) -> None:
         real = real.copy(order="K")
     for referrer in _referrers(value, [found]):
         if type(referrer) is list:
-            referrer[:] = [real if item is value else item for item in referrer]
+            for key in _keys_of(enumerate(referrer), value):
+                referrer[key] = real
         elif type(referrer) is dict:
-            for key in [k for k, item in referrer.items() if item is value]:
+            for key in _keys_of(referrer.items(), value):
                 referrer[key] = real
         elif type(referrer) is types.CellType:
             referrer.cell_contents = real
         else:
-            for key in [k for k, item in getattr(referrer, "__dict__", {}).items() if item is value]:
+            for key in _keys_of(getattr(referrer, "__dict__", {}).items(), value):
                 setattr(referrer, key, real)
+
+
+def _keys_of(pairs: Iterable[tuple[Any, Any]], value: Any) -> list[Any]:
+    """The keys under which a value stands; a function, so that no variable of the caller's becomes a cell."""
+    return [key for key, item in pairs if item is value]

@@ -136,10 +136,12 @@ class Patch:
                 if name not in namespace:
                     self._set(namespace, name, self.builtins[name])
 
-    def bind_modules(self) -> None:
-        """Bind in the globals of every loaded module of user code."""
+    def bind_modules(self, loading: bool = False) -> None:
+        """Bind in the globals of every loaded module of user code; while `loading` not of unfinished ones."""
         table = self.table
         for module in user_modules():
+            if loading and getattr(getattr(module, "__spec__", None), "_initializing", False):
+                continue
             namespace = vars(module)
             known = self._known.get(module.__name__)
             if known is None or known.count != len(namespace) or known.namespace is not namespace:
@@ -206,7 +208,7 @@ class Patch:
             return module
         if len(sys.modules) != count:
             with self._lock:
-                self.bind_modules()
+                self.bind_modules(loading=True)
         namespace, within = (*args, None, None, None)[1:3]
         # The body of a module or class passes its locals, a function does not.
         if within is None and type(namespace) is dict and is_user_namespace(namespace):

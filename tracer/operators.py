@@ -16,6 +16,7 @@ import numpy as np
 
 from ..compiler.ir.node import Node
 from ..compiler.ir.opdef import OPS
+from .errors import UnsupportedError
 from .state import is_internal
 from .traced_array import TracedArray, TracedNumber
 
@@ -55,12 +56,30 @@ def _note(self: Any, other: Any, frame: FrameType) -> None:
         self.owner.note_scalar(other)
 
 
+_SEQUENCES = (list, tuple, str, bytes)
+
+
+def _repeats(self: Any, other: Any, ufunc: Any) -> bool:
+    """Whether `*` repeats a Python sequence instead of multiplying."""
+    return ufunc is np.multiply and type(other) in _SEQUENCES and self.scalar
+
+
+def _repeat(self: Any, other: Any) -> Any:
+    if self.dtype.kind not in "iu":
+        return other * self.dtype.type(1)
+    return other * operator.index(self)
+
+
 def _binary(ufunc: np.ufunc) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     def forward(self: Any, other: Any) -> Any:
+        if _repeats(self, other, ufunc):
+            return _repeat(self, other)
         _note(self, other, sys._getframe(1))
         return NotImplemented if _defers(other) else ufunc(self, other)
 
     def reflected(self: Any, other: Any) -> Any:
+        if _repeats(self, other, ufunc):
+            return _repeat(self, other)
         _note(self, other, sys._getframe(1))
         return NotImplemented if _defers(other) else ufunc(other, self)
 
@@ -178,18 +197,36 @@ def _is_number(value: Any) -> bool:
     return type(value) is TracedNumber or type(value) in _PLAIN
 
 
+def _takes_ufuncs(other: Any) -> bool:
+    """Whether NumPy computes with the other operand of a Python number."""
+    return type(other) is not TracedArray and getattr(type(other), "__array_ufunc__", None) is not None
+
+
 def _number_methods(op: str, python: Callable[..., Any], ufunc: np.ufunc) -> tuple[Any, Any]:
     def forward(self: Any, other: Any) -> Any:
         if _is_number(other):
             return number_operation(op, python, self, other)
-        return NotImplemented if type(other) is TracedArray or _defers(other) else ufunc(self, other)
+        if op == "multiply" and type(other) in _SEQUENCES:
+            return other * operator.index(self)
+        return ufunc(self, other) if _takes_ufuncs(other) else NotImplemented
 
     def reflected(self: Any, other: Any) -> Any:
         if _is_number(other):
             return number_operation(op, python, other, self)
-        return NotImplemented if _defers(other) else ufunc(other, self)
+        if op == "multiply" and type(other) in _SEQUENCES:
+            return other * operator.index(self)
+        return ufunc(other, self) if _takes_ufuncs(other) else NotImplemented
 
     return forward, reflected
+
+
+def _number_pow(self: Any, other: Any, modulo: Any = None) -> Any:
+    if modulo is not None:
+        raise self.owner.error(UnsupportedError, "pow with a modulus is not supported on traced numbers")
+    return _power_forward(self, other)
+
+
+_power_forward, _power_reflected = _number_methods(*_NUMBER_BINARY["pow"])
 
 
 def _number_divmod(self: Any, other: Any) -> Any:
@@ -219,9 +256,16 @@ def _number_operators() -> dict[str, Callable[..., Any]]:
         ("neg", "negative", operator.neg),
         ("pos", "positive", operator.pos),
         ("abs", "absolute", abs),
+        ("invert", "invert", operator.invert),
     ):
         methods[f"__{name}__"] = _number_unary(op, unary)
+    methods["conjugate"] = lambda self: number_operation("conjugate", _conjugate, self)
+    methods["__pow__"] = _number_pow
     return methods
+
+
+def _conjugate(value: Any) -> Any:
+    return value.conjugate()
 
 
 def add_operators() -> None:

@@ -89,6 +89,13 @@ class Reach:
                 reach._visit(value, name)
         return reach
 
+    def forget(self) -> None:
+        """Let go of everything that was met."""
+        for part in (self.functions, self.cells, self.containers, self.rebound, self.builtins, self._by_name):
+            part.clear()
+        for table in (self.holders, self.arrays, self.generators, self._seen):
+            table.clear()
+
     # ---- the walk
 
     def _add(self, value: Any, name: str) -> None:

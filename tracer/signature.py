@@ -87,7 +87,9 @@ def leaf_key(leaf: Any, static: bool = False) -> Any:
     if isinstance(leaf, np.generic):
         return kind
     if kind is np.random.Generator:
-        return kind, type(leaf.bit_generator), id(leaf.bit_generator)
+        return kind
+    if kind is slice:
+        return kind, leaf.start, leaf.stop, leaf.step
     return kind, leaf
 
 
@@ -133,29 +135,41 @@ def check_leaf(leaf: Any, name: str) -> None:
             ],
         )
     try:
-        hash(leaf) if not isinstance(leaf, np.ndarray) else None
+        hash(leaf_key(leaf)) if not isinstance(leaf, np.ndarray) else None
     except TypeError:
+        kind = type(leaf.value if type(leaf) is Static else leaf).__name__
         raise make_error(
             ArgumentError,
-            f"argument {name} of type {type(leaf).__name__} is no array, number or container, and not hashable",
+            f"argument {name} of type {kind} is no array, number or container, and not hashable",
             None,
             why="Such an argument is static: it is compared at each call, so it has to be hashable.",
         ) from None
 
 
 def overlaps(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """How array leaves share memory: groups of (leaf, byte offset) whose byte ranges meet, and repeats.
+    """How leaves share state: groups of (leaf, twin, byte offset) of arrays whose byte ranges meet, and repeats.
 
-    Empty when every array owns its memory and none is passed twice, which is proved without bounds.
+    Empty when every array owns its memory and nothing is passed twice, which is proved without bounds.
     """
     arrays = [(i, leaf) for i, leaf in enumerate(leaves) if type(leaf) is np.ndarray]
+    shared: tuple[Any, ...] = ()
+    if len(arrays) < len(leaves) and np.random.Generator in map(type, leaves):
+        shared = _shared_generators(leaves)
     if len(arrays) < 2:
-        return ()
+        return shared
     if len({id(a) for _, a in arrays}) == len(arrays) and all(
         a.base is None and a.flags.owndata for _, a in arrays
     ):
-        return ()
-    return _groups(arrays)
+        return shared
+    return (*_groups(arrays), *shared)
+
+
+def _shared_generators(leaves: Sequence[Any]) -> tuple[tuple[int, int, int], ...]:
+    """(leaf, first leaf over the same bit generator, 0) for generators that draw from one state."""
+    first: dict[int, int] = {}
+    found = [(i, leaf) for i, leaf in enumerate(leaves) if type(leaf) is np.random.Generator]
+    pairs = [(i, first.setdefault(id(leaf.bit_generator), i)) for i, leaf in found]
+    return tuple((i, j, 0) for i, j in pairs if i != j)
 
 
 def bounds(array: Any) -> tuple[int, int]:

@@ -25,6 +25,10 @@ class FunctionStandIn:
         for name in ("__name__", "__qualname__", "__module__", "__doc__"):
             self.__dict__[name] = getattr(real, name, None)
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self._real)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         trace = current()
         if trace is None:

@@ -77,7 +77,7 @@ class Watch:
             traced.containers = [(number, _copied(spec, copied)) for number, spec in traced.containers]
         arrays = [(value, window.storage.name) for value, window in trace.closures.values()]
         trace.forget()
-        check_leaks(trace)
+        check_leaks(trace, self.reach.forget)
         self._guard(traced, [pair for pair in arrays if not any(pair[0] is h for h in harmless)])
 
     def _guard(self, traced: TracedFunction, arrays: list[tuple[Any, str]]) -> None:

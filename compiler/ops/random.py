@@ -80,9 +80,11 @@ def _vectors_type(method: str, shapes: dict[str, tuple[int, ...]], size: tuple[i
 def _numbers_type(
     method: str, shapes: dict[str, tuple[int, ...]], size: tuple[int, ...] | None, fixed: dict[str, Any]
 ) -> Type:
-    """Without size and array parameters one Python number, but `integers` a NumPy scalar."""
+    """Without size and array parameters one Python number; `integers` gives one only for a Python class."""
     broadcast = () if method == "choice" else np.broadcast_shapes(*shapes.values())
     whole = method in COUNTS or method == "choice"
+    if method == "integers" and size is None and not broadcast and fixed.get("dtype") in (int, bool):
+        return scalar_type(fixed["dtype"])
     if method != "integers" and size is None and not broadcast:
         return scalar_type(int if whole else float)
     typed = method in SIZED_FLOATS or method == "integers"
@@ -125,6 +127,7 @@ register(
             _draw("number", "random"),
             _draw("float32", "standard_normal", size=4, dtype=np.dtype("f4")),
             _draw("integers", "integers", low=0, high=10, size=(3,)),
+            _draw("python_int", "integers", low=7, dtype=int),
             _draw("bytes_like", "integers", low=0, high=255, size=4, dtype=np.dtype("u1"), endpoint=True),
             _draw("counts", "poisson", np.array([1.0, 5.0]), names=("lam",)),
             _draw("vectors", "multivariate_normal", mean=(0.0, 1.0), cov=((1.0, 0.0), (0.0, 1.0)), size=3),

@@ -24,6 +24,7 @@ from ..errors import RandomStateError
 from ..stand_in import FunctionStandIn, class_stand_in, original
 from ..trace import Trace
 from ..traced_array import TracedArray, TracedNumber
+from . import conversion
 from .concrete_calls import owned
 from .creation import settled
 from .layout import layout_of
@@ -276,7 +277,8 @@ def _choice(generator: TracedGenerator, parameters: dict[str, Any]) -> Any:
     index = trace.array(positions)
     if rest.get("size") is None:
         index = trace.fresh(trace.operand(index), np.empty((), index.dtype), scalar=True)
-    return np.take(array, index, axis=axis)
+    chosen = np.take(array, index, axis=axis)
+    return conversion.asarray(chosen) if rest.get("size") is not None else chosen
 
 
 # ---- out=

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...compiler.ir.types import array_type, supported
 from .. import floating_point
-from ..stand_in import FunctionStandIn, class_stand_in
+from ..stand_in import FunctionStandIn, class_stand_in, original
 from ..storage import Storage
 from ..trace import Trace
 from ..traced_array import TracedArray, TracedNumber
@@ -214,7 +214,7 @@ def _type_of(trace: Trace, *args: Any, **kwargs: Any) -> Any:
     value = args[0]
     if type(value) is TracedArray or type(value) is TracedNumber:
         return value.__class__
-    kind = type(value)
+    kind = type(original(value))
     return TYPE if kind is type else kind
 
 
