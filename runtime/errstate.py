@@ -25,31 +25,56 @@ def _through_errstate() -> tuple[Callable[[], Any], Callable[[Any], None]]:
     return enter, leave
 
 
-def _through_variable() -> tuple[Callable[[], Any], Callable[[Any], None]] | None:
+def _variable() -> Any:
+    """The context variable of NumPy's settings; None where there is none that works as expected."""
     try:
         from numpy._core import umath
 
         variable = umath._extobj_contextvar
-        silent = umath._make_extobj(all="ignore")
+        with np.errstate(all="ignore"):
+            silent = variable.get()
         token = variable.set(silent)
         works = set(np.geterr().values()) == {"ignore"}
         variable.reset(token)
     except (ImportError, AttributeError, TypeError):
         return None
-    if not works:
-        return None
+    return variable if works else None
+
+
+def _through_variable(variable: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:
+    with np.errstate(all="ignore"):
+        silent = variable.get()
     set_variable = variable.set
     return (lambda: set_variable(silent)), variable.reset
 
 
-silence, restore = _through_variable() or _through_errstate()
+def _all_settings() -> Any:
+    return tuple(np.geterr().items())
+
+
+_VARIABLE = _variable()
+silence, restore = _through_errstate() if _VARIABLE is None else _through_variable(_VARIABLE)
+_settings: Callable[[], Any] = _all_settings if _VARIABLE is None else _VARIABLE.get
+
+
+_latest: list[tuple[tuple[Any, ...], bool]] = [((), False)]
 
 
 def warnings_may_raise() -> bool:
     """Whether a floating-point error could raise in the caller's settings, or call the caller's function.
 
-    Warnings raise where the first filter that takes them says "error".
+    Warnings raise where the first filter that takes them says "error". Asked again with the same settings and
+    filters, which is the rule, the answer is remembered.
     """
+    key = (_settings(), *warnings.filters)
+    known, answer = _latest[0]
+    if known != key:
+        answer = _ask()
+        _latest[0] = key, answer
+    return answer
+
+
+def _ask() -> bool:
     modes = set(np.geterr().values())
     if modes == {"ignore"}:
         return False

@@ -64,8 +64,10 @@ def _reduction_row(ufunc: np.ufunc) -> Row:
     def row(names: Names, call: Call) -> str:
         axes = call.attrs["axes"]
         axis = repr(axes[0] if len(axes) == 1 else axes)
-        wanted = call.attrs.get("dtype", call.node.inputs[0].dtype)
-        dtype = "None" if wanted == call.node.inputs[0].dtype else names.bind(wanted, "dtype")
+        wanted, given = call.attrs.get("dtype"), call.node.inputs[0].dtype
+        # Without a dtype, sums and products of small integers would widen.
+        plain = wanted is None or (wanted == given and given.kind in "fc")
+        dtype = "None" if plain else names.bind(wanted, "dtype")
         arguments = [call.operands[0], axis, dtype, *([] if call.out is None else [call.out])]
         return f"{names.bind(ufunc.reduce, ufunc.__name__ + '_reduce')}({', '.join(arguments)})"
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..compiler.ir.node import Node
 from ..compiler.ir.types import ArrayType
-from .call import Call, Names, assigned, ufunc_call
+from ..compiler.passes.memory import rarely_true
+from .call import Call, Names, ufunc_call
 
 # The most bytes that a constant may take when it is spelled out.
 _SPELLED_OUT = 1 << 18
@@ -19,15 +20,27 @@ _FEW = 512
 
 
 def where_row(names: Names, call: Call) -> str:
+    """A choice; where the condition rarely holds and `out` has the other values, it is looked at first."""
+    if call.out is None:
+        return f"{names.bind(np.where, 'where')}({', '.join(call.operands)})"
+    chosen = _chosen(names, call, call.out)
+    if call.over == {2} and rarely_true(call.node.inputs[0]):
+        return f"if {names.bind(np.count_nonzero, 'count')}({call.operands[0]}): {chosen}"
+    return chosen
+
+
+def _chosen(names: Names, call: Call, out: str) -> str:
     """A choice by bits: np.where's branches are mispredicted every other time on a random condition.
 
     With c as 0 or 1: x where c, else +0, is c times the bits of x; x where c, else y, is ((x ^ y) c) ^ y.
     """
-    (condition, x, y), out, node = call.operands, call.out, call.node
+    (condition, x, y), node = call.operands, call.node
     assert isinstance(node.type, ArrayType)
     size = node.dtype.itemsize
-    if out is None or size not in (1, 2, 4, 8) or 0 in call.over or node.type.size < _FEW:
-        return assigned(call, f"{names.bind(np.where, 'where')}({condition}, {x}, {y})")
+    if call.over.issuperset((1, 2)):
+        return f"{out}[...] = {x}"
+    if size not in (1, 2, 4, 8) or 0 in call.over or node.type.size < _FEW:
+        return f"{out}[...] = {names.bind(np.where, 'where')}({condition}, {x}, {y})"
     multiply, target = names.bind(np.multiply, "multiply"), names.bits(out, size)
     other = f"{names.bind(np.logical_not, 'logical_not')}({condition})"
     if _is_zero(node.inputs[2]):
@@ -37,8 +50,6 @@ def where_row(names: Names, call: Call) -> str:
     if 2 in call.over:
         x, y, condition = y, x, other
     xor, kept = names.bind(np.bitwise_xor, "xor"), names.bits(y, size)
-    if call.over.issuperset((1, 2)):
-        return f"{out}[...] = {x}"
     return (
         f"{xor}({names.bits(x, size)}, {kept}, {target}); {multiply}({target}, {condition}, {target}); "
         f"{xor}({target}, {kept}, {target})"

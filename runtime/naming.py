@@ -30,7 +30,7 @@ class Naming:
     def __init__(self, plan: Plan, *, aside: bool) -> None:
         self.plan = plan
         self.aside = aside
-        self.scope = Scope()
+        self.scope = self.new_scope()
         self.slots: dict[Any, int] = {}
         self.views: dict[int, list[int]] = defaultdict(list)
         self._made_as: dict[int, Value] = {}
@@ -43,6 +43,10 @@ class Naming:
                 self.views[root[number]].append(number)
             elif value.place is Place.FRESH and value.buffer is not None:
                 self._made_as[value.buffer] = value
+
+    def new_scope(self) -> Scope:
+        """The scope of the next function."""
+        return Scope(len(self.plan.graph.params))
 
     def bind(self, thing: Any, hint: str = "c") -> str:
         return self.scope.bind(thing, hint)

@@ -34,8 +34,9 @@ class Chunk:
 
 @dataclass
 class Scope:
-    """One function `run(P, S)`: P are the values of the params, S holds what lives across functions."""
+    """One function `run(P, S)`: P are the values of `count` params, S holds what lives across functions."""
 
+    count: int = 0
     things: list[Any] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     locals: dict[Any, str] = field(default_factory=dict)
@@ -88,10 +89,17 @@ class Scope:
             self.line(f"{name} = {make}")
         return name
 
+    def _loads(self) -> list[str]:
+        """The lines that fetch the params: all at once where all are used."""
+        positions = sorted(self.params)
+        if positions == list(range(self.count)):
+            names = ", ".join(f"p{position}" for position in positions)
+            return [f"        {names}{',' if len(positions) == 1 else ''} = P"] if positions else []
+        return [f"        p{position} = P[{position}]" for position in positions]
+
     def finish(self) -> Chunk:
         """The function's source."""
         names = ", ".join(self._names.values())
-        loads = [f"        p{position} = P[{position}]" for position in sorted(self.params)]
-        body = [*loads, *self.lines] or ["        pass"]
+        body = [*self._loads(), *self.lines] or ["        pass"]
         source = "\n".join([f"def bind({names}):", "    def run(P, S):", *body, "    return run", ""])
         return Chunk(source, tuple(self.things))

@@ -23,7 +23,7 @@ from .call import Call
 from .errstate import restore, silence
 from .kernels import PARTS, kernel
 from .naming import Naming
-from .scope import Chunk, Scope, Window
+from .scope import Chunk, Window
 
 CHUNK = 1000
 _SILENT = "silent"
@@ -66,7 +66,7 @@ class Writer:
             else:
                 self._store(stop - 1)
             chunks.append(self.names.scope.finish())
-            self.names.scope = Scope()
+            self.names.scope = self.names.new_scope()
         return chunks
 
     def line(self, text: str) -> None:
@@ -262,9 +262,20 @@ def _may_look(node: Node) -> bool:
     return node.op.kind is Kind.VIEW or (node.op.name not in RULES and may_raise(node))
 
 
+# Ops that move, compare or choose: no floating-point error is reported for them, whatever the values.
+_QUIET = frozenset(
+    (
+        *("write", "scatter", "copy", "reshape", "get", "item", "gather", "take", "concatenate", "pad"),
+        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "where"),
+        *("logical_and", "logical_or", "logical_xor", "logical_not", "isfinite", "isinf", "isnan", "signbit"),
+        *("negative", "positive", "absolute", "maximum", "minimum", "fmax", "fmin", "max", "min"),
+    )
+)
+
+
 def _sets_flags(node: Node) -> bool:
     """Whether running the node may set floating-point error flags."""
-    if node.op.name in ("write", "scatter", "copy", "reshape", "get", "item", "gather", "take"):
+    if node.op.name in _QUIET:
         return False
     types = [node.type, *(operand.type for operand in node.inputs)]
     return any(isinstance(t, ArrayType) and t.dtype.kind in "fciu" for t in types)

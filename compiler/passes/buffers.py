@@ -17,7 +17,7 @@ from ..ir.types import ArrayType
 from ..plan import Action, Buffer, Place, Plan, Step, Target, Value
 from .arena import Interval, pack
 from .commit import Commits
-from .memory import REPLACES, Memory, is_exact_in_place
+from .memory import REPLACES, Memory, is_exact_in_place, rarely_true
 from .strides import Strides, c_strides, same_layout
 
 
@@ -163,7 +163,11 @@ class _Assigner:
             return 0 if apart and self._fits(base, node, step) else None
         if node.op.kind is not Kind.ELEMENTWISE or not is_exact_in_place(node):
             return None
-        for position, operand in enumerate(node.inputs):
+        positions = list(range(len(node.inputs)))
+        if node.op.name == "where" and rarely_true(node.inputs[0]):
+            positions.reverse()  # most of the result is the last operand already
+        for position in positions:
+            operand = node.inputs[position]
             if self._fits(operand, node, step) and self._alone(operand, node):
                 return position
         return None

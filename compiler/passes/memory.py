@@ -118,6 +118,13 @@ def is_exact_in_place(node: Node) -> bool:
     return not (node.op.name in ("multiply", "square") and node.dtype.kind == "c")
 
 
+def rarely_true(node: Node) -> bool:
+    """Whether a condition holds for few elements, as a rule: equality of floats, NaN, infinity."""
+    if node.op.name in ("isnan", "isinf"):
+        return True
+    return node.op.name == "equal" and node.inputs[0].dtype.kind in "fc"
+
+
 def may_raise(node: Node) -> bool:
     """Whether the node can raise for reasons other than the floating-point error settings."""
     op = node.op

@@ -269,8 +269,7 @@ def test_programs_are_readable() -> None:
     assert executor.source == (
         "def bind(v0_constant, v1_constant):\n"
         "    def run(P, S):\n"
-        "        p0 = P[0]\n"
-        "        p1 = P[1]\n"
+        "        p0, p1 = P\n"
         "        d4 = p0 * p1\n"
         "        d5 = d4 + v0_constant\n"
         "        d6 = d5 ** v1_constant\n"
