@@ -128,7 +128,11 @@ class CompiledFunction:
             args, kwargs = self._wrap_static(args, kwargs)
         try:
             leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
-            found = self._cache.get(self._key(leaves, tree))
+            try:
+                found = self._cache.get(self._key(leaves, tree))
+            except TypeError:
+                self._check(leaves, args, kwargs)
+                raise
             if found is None or (found.guards is not None and found.guards.changed()):
                 found = self._specialize(args, kwargs)
             return found(leaves, args, kwargs)
@@ -154,6 +158,11 @@ class CompiledFunction:
             found = self._cache.get(self._key(leaves, tree))
             reason = found.guards.changed() if found is not None and found.guards is not None else ""
             if found is None or reason:
+    def _check(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise ArgumentError for a leaf that has no signature."""
+        for leaf, name in zip(leaves, leaf_names(self.function, args, kwargs), strict=True):
+            signature.check_leaf(leaf, name)
+
                 traced = self._trace(args, kwargs, tree)
                 found = Specialization(traced, self._executor, self._donated(args, kwargs), self._options)
                 self._cache[self._key(leaves, tree)] = found

@@ -7,11 +7,12 @@ after its last use.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from ..compiler.ir.node import Graph
+from ..compiler.ir.node import Graph, Node
 from ..compiler.ir.types import ScalarType
 
 
@@ -26,11 +27,22 @@ def interpret(graph: Graph, values: Sequence[Any]) -> list[Any]:
         inputs = [known[operand] for operand in node.inputs]
         numbers = bool(inputs) and all(isinstance(operand.type, ScalarType) for operand in node.inputs)
         run = node.op.python if numbers and node.op.python else node.op.numpy
-        known[node] = run(*inputs, **node.attrs)
+        with error_settings(node):
+            known[node] = run(*inputs, **node.attrs)
         for operand in node.inputs:
             if last[operand] is node and operand not in kept:
                 known.pop(operand, None)
     return [known[output] for output in graph.outputs]
+
+
+_AS_THE_CALLER: AbstractContextManager[None] = nullcontext()
+
+
+def error_settings(node: Node) -> AbstractContextManager[None]:
+    """The floating-point error settings of a node: backward ones are silent, forward ones as the code says."""
+    if node.loc.backward:
+        return np.errstate(all="ignore")
+    return np.errstate(**dict(node.loc.errstate)) if node.loc.errstate else _AS_THE_CALLER
 
 
 class InterpretExecutor:

@@ -69,6 +69,10 @@ class Trace:
 
     def fresh(self, node: Node, shadow: Array, scalar: bool = False) -> TracedArray:
         """A value in memory of its own; `scalar` for what NumPy gives as a NumPy scalar."""
+        # NumPy scalars have the machine's byte order.
+        if scalar and not shadow.dtype.isnative:
+            shadow = np.empty((), shadow.dtype.newbyteorder("="))
+            node = self.builder.cast(node, shadow.dtype)
         return self.window(Storage(shadow, "fresh", node), shadow, scalar=scalar)
 
     def result(self, node: Node, layout: Array | None = None) -> TracedArray:
@@ -195,6 +199,7 @@ class Trace:
         self.check(target)
         storage = target.storage
         self.check_writeable(target)
+        assert (node.shape, node.dtype) == (target.shape, target.dtype), "a value of the window's type"
         self.builder.loc = self.loc()
         path = target.window.path
         if path:

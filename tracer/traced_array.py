@@ -18,6 +18,7 @@ import numpy as np
 
 from ..compiler.ir.node import Node
 from ..compiler.ir.types import dtype_name
+from .flags import TracedFlags
 from .numpy_patch import namespace_stand_in
 from .refusals import leaked, refuse_bool, refuse_conversion
 from .state import current
@@ -108,9 +109,7 @@ class TracedArray:
 
     @property
     def flags(self) -> Any:
-        flags = self.shadow.view()
-        flags.flags.writeable = False
-        return flags.flags if not self.shadow.flags.writeable else self.shadow.flags
+        return TracedFlags(self)
 
     @property
     def T(self) -> Any:
@@ -320,15 +319,26 @@ class TracedNumber:
 
     @property
     def real(self) -> Any:
-        return self if type(self.example) is not complex else np.real(self)
+        if type(self.example) is complex:
+            raise self._missing("real")
+        return +self
 
     @property
     def imag(self) -> Any:
-        return type(self.example)(0) if type(self.example) is not complex else np.imag(self)
+        if type(self.example) is complex:
+            raise self._missing("imag")
+        return type(+self.example)(0)
 
-    def conjugate(self) -> Any:
-        """The complex conjugate; a real number itself."""
-        return self if type(self.example) is not complex else np.conjugate(self)
+    def __getattr__(self, name: str) -> Any:
+        getattr(self.example, name)
+        raise self._missing(name)
+
+    def _missing(self, name: str) -> Any:
+        """The refusal of what a Python number has and a traced one has not."""
+        kind = type(self.example).__name__
+        return refuse_conversion(
+            self, f"{kind}.{name}", [("keep it traced", f"np.{name}(x), where NumPy has it")]
+        )
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if self.owner.ended:
@@ -369,6 +379,8 @@ class TracedNumber:
         raise NeedsStatic(params, "an index, length or axis")
 
     def __hash__(self) -> int:
+        if type(self.example) is int:
+            return hash(self.__index__())
         raise refuse_conversion(self, "A hash", [("", "an argument that is static")])
 
     def type_text(self) -> str:

@@ -46,10 +46,28 @@ _integers = Sample("integers", values([6, -3], [5, 1]))
 _floats = Sample("floats", normals((3,), (3,)), breaks="C2")
 for _name in ("logical_and", "logical_or", "logical_xor"):
     elementwise(_name, no_cotangent, doc=f"NumPy's {_name}", samples=(_booleans, _integers, *_pair))
-for _name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
-    elementwise(_name, no_cotangent, doc=f"NumPy's {_name}", samples=(_booleans, _integers, _floats))
-for _name in ("left_shift", "right_shift"):
-    elementwise(_name, no_cotangent, doc=f"NumPy's {_name}", samples=(_integers, _floats))
+_python_pair = Sample("python_ints", values(6, 3))
+for _name, _operator in (
+    ("bitwise_and", operator.and_),
+    ("bitwise_or", operator.or_),
+    ("bitwise_xor", operator.xor),
+):
+    elementwise(
+        _name,
+        no_cotangent,
+        doc=f"NumPy's {_name}",
+        samples=(_booleans, _integers, _floats, _python_pair, Sample("python_bools", values(True, False))),
+        python=_operator,
+        python_type=lambda kinds, attrs: bool if set(kinds) == {bool} else int,
+    )
+for _name, _operator in (("left_shift", operator.lshift), ("right_shift", operator.rshift)):
+    elementwise(
+        _name,
+        no_cotangent,
+        doc=f"NumPy's {_name}",
+        samples=(_integers, _floats, _python_pair),
+        python=_operator,
+    )
 elementwise(
     "invert",
     no_cotangent,
@@ -58,7 +76,9 @@ elementwise(
         Sample("booleans", values([True, False])),
         Sample("integers", values([6, -3])),
         Sample("floats", normal(3), breaks="C2"),
+        Sample("python_int", values(6)),
     ),
+    python=operator.invert,
 )
 elementwise(
     "logical_not",

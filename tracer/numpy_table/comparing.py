@@ -6,6 +6,7 @@ or dtype is done for known values and refused for others.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -145,7 +146,7 @@ def polyfit(
         raise refuse("np.polyfit with full= or cov=")
     trace = trace_of(x, y, w)
     points, values = trace.array(x) + 0.0, trace.array(y) + 0.0
-    order = deg.__index__() + 1
+    order = operator.index(deg) + 1
     if (
         points.ndim != 1
         or not points.size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ from .support import fold, out_array
 def _length(name: str, x: TracedArray, n: Any, axis: int) -> int:
     """How many points are transformed."""
     if n is not None:
-        return int(n.__index__())
+        return int(operator.index(n))
     return (x.shape[axis] - 1) * 2 if name == "irfft" else x.shape[axis]
 
 

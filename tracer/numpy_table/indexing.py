@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,14 @@ def _plain(index: Any) -> Any:
     if kind is slice:
         return slice(_bound(index.start), _bound(index.stop), _bound(index.step))
     if kind is TracedNumber:
-        return index.__index__()
+        return operator.index(index)
     if kind is TracedArray and index.constant and not index.ndim:
         return index.known()
     return index
 
 
 def _bound(value: Any) -> Any:
-    return value if value is None or type(value) is int else value.__index__()
+    return value if value is None or type(value) is int else operator.index(value)
 
 
 def is_basic(index: Any) -> bool:

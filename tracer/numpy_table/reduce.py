@@ -7,6 +7,7 @@ an initial value, is `ufunc_reduce`.
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any
 
@@ -41,7 +42,7 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
         axis = (axis,)
     from numpy.lib.array_utils import normalize_axis_tuple
 
-    return tuple(sorted(normalize_axis_tuple(tuple(a.__index__() for a in axis), ndim)))
+    return tuple(sorted(normalize_axis_tuple(tuple(operator.index(a) for a in axis), ndim)))
 
 
 @implements("reduce")
@@ -70,7 +71,7 @@ def ufunc_reduce(
     if x.constant and all(o is None or o.constant for o in (mask, target)) and known(start):
         return _known(trace, ufunc, x, axis, mask, target, start, always_array, options)
     if axis is not None:
-        axis = tuple(a.__index__() for a in axis) if type(axis) is tuple else axis.__index__()
+        axis = tuple(operator.index(a) for a in axis) if type(axis) is tuple else operator.index(axis)
     model = _model(ufunc, x, axis, target, start, mask, options)
     axes = normal_axes(axis, x.ndim) if x.ndim else ()
     accumulated = accumulator(ufunc, x.dtype, dtype, None if target is None else target.dtype)

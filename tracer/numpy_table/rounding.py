@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     """np.round: scaled, rounded half to even, scaled back."""
     trace = trace_of(a, out)
     x = trace.array(a)
-    decimals = decimals.__index__()
+    decimals = operator.index(decimals)
     if x.dtype.kind == "c":
         return _round_complex(x, decimals, out)
     if x.dtype.kind in "iu" and decimals >= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -140,8 +141,8 @@ def _plain_shape(shape: Any) -> Any:
     if type(shape) is TracedArray:
         return np.asarray(shape)
     if type(shape) in (tuple, list):
-        return tuple(n.__index__() if type(n) is not int else n for n in shape)
-    return shape if type(shape) is np.ndarray else shape.__index__()
+        return tuple(operator.index(n) if type(n) is not int else n for n in shape)
+    return shape if type(shape) is np.ndarray else operator.index(shape)
 
 
 @implements(np.ravel)

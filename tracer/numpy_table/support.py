@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -102,4 +103,4 @@ def axis_of(axis: Any, ndim: int) -> int:
     """One axis as a number from 0; raises NumPy's AxisError or TypeError."""
     from numpy.lib.array_utils import normalize_axis_index
 
-    return int(normalize_axis_index(axis if type(axis) is int else axis.__index__(), ndim))
+    return int(normalize_axis_index(operator.index(axis), ndim))
