@@ -152,7 +152,7 @@ def _one_axis(x: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     if type(spacing) is not TracedArray or not spacing.ndim:
         return _gradient(x, spacing, axis=axis, edge_order=edge_order)
     if spacing.size != x.shape[axis]:
-        return _gradient(x, np.arange(spacing.size, dtype=float), axis=axis, edge_order=edge_order)
+        return _gradient(x, x.owner.constant(_like(spacing)), axis=axis, edge_order=edge_order)
     if spacing.dtype.kind in "iu":
         spacing = spacing.astype(np.float64)
     steps = np.diff(spacing)

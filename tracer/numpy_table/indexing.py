@@ -25,7 +25,7 @@ def _plain(index: Any) -> Any:
         return slice(_bound(index.start), _bound(index.stop), _bound(index.step))
     if kind is TracedNumber:
         return operator.index(index)
-    if kind is TracedArray and index.constant and not index.ndim:
+    if kind is TracedArray and index.constant and index.scalar:
         return index.known()
     return index
 
@@ -174,6 +174,8 @@ class Flat:
         target = np.empty(self.array.size, bool)[index]
         if np.ndim(target):
             value = np.resize(value, np.shape(target))
+            if type(value) is np.ndarray:
+                value = self.array.owner.constant(value)
         whole[index] = value
         if whole.storage is not self.array.storage:
             self.array[...] = whole.reshape(self.array.shape)

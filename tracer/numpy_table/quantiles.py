@@ -34,6 +34,11 @@ def median_nancheck(data: Any, result: Any, axis: int) -> Any:
     return _with_nans(result, np.take(data, -1, axis=axis))
 
 
+def _constant(value: Any) -> Any:
+    """A concrete array as a constant of the trace."""
+    return trace_of().constant(value)
+
+
 def _with_nans(result: Any, last: Any, out: Any = None) -> Any:
     """The result with the NaNs of `last` in place; a 0-d one is a scalar."""
     if last.dtype.kind not in "fc":
@@ -66,16 +71,14 @@ def quantile(
     whole = np.issubdtype(places.dtype, np.integer)
     if how["fix_gamma"] is None or (method == "linear" and whole):
         arr.partition(np.concatenate((places.ravel(), [-1])), axis=0)
-        result = np.take(arr, places, axis=0, out=out)
+        result = np.take(arr, _constant(places), axis=0, out=out)
         return _with_nans(result, arr[-1, ...], out)
     stand_in = np.zeros(1, arr.dtype)
     before, after = base._get_indexes(stand_in, places, count)
     arr.partition(np.unique(np.concatenate(([0, -1], before.ravel(), after.ravel()))), axis=0)
     gamma = base._get_gamma(places, before, how)
-    gamma = float(gamma) if weak_q else gamma.reshape(places.shape + (1,) * (arr.ndim - 1))
-    if type(gamma) is np.ndarray:
-        gamma = trace_of(arr).constant(gamma)
-    mixed = substitute(base._lerp)(arr[before], arr[after], gamma, out=out)
+    gamma = float(gamma) if weak_q else _constant(gamma.reshape(places.shape + (1,) * (arr.ndim - 1)))
+    mixed = substitute(base._lerp)(arr[_constant(before)], arr[_constant(after)], gamma, out=out)
     return _with_nans(mixed, arr[-1, ...], out)
 
 

@@ -111,7 +111,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         raise data_dependent("np.compress", _MASKED)
     if mask.ndim != 1:
         np.compress(np.zeros(mask.shape), [1.0])
-    return take(a, np.flatnonzero(mask.known()), axis, out)
+    return take(a, trace.constant(np.flatnonzero(mask.known())), axis, out)
 
 
 @implements(np.extract)
@@ -121,7 +121,7 @@ def extract(condition: Any, arr: Any) -> Any:
     mask = trace.array(condition)
     if not mask.constant:
         raise data_dependent("np.extract", _MASKED)
-    return take(trace.array(arr).ravel(), np.flatnonzero(mask.known()))
+    return take(trace.array(arr).ravel(), trace.constant(np.flatnonzero(mask.known())))
 
 
 @implements(np.argwhere)
