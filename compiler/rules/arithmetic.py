@@ -1,26 +1,27 @@
-"""Rules for sums, products and signs: neutral elements, negations, constants.
+"""Rules for sums and products: neutral elements, constants, squares.
 
 A rule that keeps every bit holds for -0.0, infinities, NaNs and subnormals too: x + 0.0 is not x, because
--0.0 + 0.0 is 0.0, but x - 0.0 is. Negation only flips a sign, so it may move past products, not past sums.
+-0.0 + 0.0 is 0.0, but x - 0.0 is.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from ..ir.builder import Builder
 from ..ir.node import Node
-from ..ir.types import ScalarType
+from ..ir.types import ArrayType
 from .match import (
+    constant_like,
     is_float,
     is_real,
     is_value,
     is_zero,
     may_stand_for,
     scalar_value,
+    size_of,
     uniform_value,
 )
 from .rule import SIMPLIFY, Fidelity, RuleBuilder
@@ -131,133 +132,6 @@ def subtract_from_zero(b: Builder, node: Node) -> Node | None:
     return b.negative(y) if is_zero(x) and y.type == node.type else None
 
 
-def negated(node: Node) -> Node | None:
-    """What a negation negates."""
-    return node.inputs[0] if node.op.name == "negative" else None
-
-
-@SIMPLIFY.rule(
-    "negative(negative(x)) -> x",
-    on="negative",
-    before="""(%x: f64[2,3]) {
-      %0: f64[2,3] = tanh %x
-      %1: f64[2,3] = negative %0
-      %2: f64[2,3] = negative %1
-      return %2
-    }""",
-    after="""(%x: f64[2,3]) {
-      %0: f64[2,3] = tanh %x
-      return %0
-    }""",
-)
-def negative_negative(b: Builder, node: Node) -> Node | None:
-    x = negated(node.inputs[0])
-    return x if x is not None and may_stand_for(x, node) else None
-
-
-@SIMPLIFY.rule(
-    "subtract(x, negative(y)) -> add(x, y)",
-    on="subtract",
-    fidelity=Fidelity.VALUES,
-    before="""(%x: f64[2,3], %y: f64[2,3]) {
-      %0: f64[2,3] = negative %y
-      %1: f64[2,3] = subtract %x, %0
-      return %1
-    }""",
-    after="(%x: f64[2,3], %y: f64[2,3]) { %0: f64[2,3] = add %x, %y return %0 }",
-)
-def subtract_negative(b: Builder, node: Node) -> Node | None:
-    x, y = node.inputs
-    inner = negated(y)
-    return b.add(x, inner) if inner is not None else None
-
-
-@SIMPLIFY.rule(
-    "add(x, negative(y)) -> subtract(x, y)",
-    on="add",
-    fidelity=Fidelity.VALUES,
-    before="""(%x: f64[2,3], %y: f64[2,3]) {
-      %0: f64[2,3] = negative %y
-      %1: f64[2,3] = add %0, %x
-      return %1
-    }""",
-    after="(%x: f64[2,3], %y: f64[2,3]) { %0: f64[2,3] = subtract %x, %y return %0 }",
-)
-def add_negative(b: Builder, node: Node) -> Node | None:
-    for x, y in (node.inputs, node.inputs[::-1]):
-        inner = negated(y)
-        if inner is not None:
-            return b.subtract(x, inner)
-    return None
-
-
-@SIMPLIFY.rule(
-    "multiply(negative(x), y) -> negative(multiply(x, y)), likewise divide",
-    on=("multiply", "divide"),
-    fidelity=Fidelity.VALUES,
-    lowers="operands that are negations",
-    before="""(%x: f64[3], %y: f64[3]) {
-      %0: f64[3] = negative %x
-      %1: f64[3] = multiply %0, %y
-      %2: f64[3] = divide %y, %0
-      return %1, %2
-    }""",
-    after="""(%x: f64[3], %y: f64[3]) {
-      %0: f64[3] = multiply %x, %y
-      %1: f64[3] = negative %0
-      %2: f64[3] = divide %y, %x
-      %3: f64[3] = negative %2
-      return %1, %3
-    }""",
-)
-def negative_outwards(b: Builder, node: Node) -> Node | None:
-    """A negation further out meets a sum that takes it in, or another negation."""
-    x, y = node.inputs
-    inner_x, inner_y = negated(x), negated(y)
-    if (inner_x is None and inner_y is None) or not is_real(node):
-        return None
-    product = b.make(node.op, (inner_x or x, inner_y or y), node.attrs)
-    return product if inner_x is not None and inner_y is not None else b.negative(product)
-
-
-@SIMPLIFY.rule(
-    "negative(multiply(x, c)) -> multiply(x, -c), likewise divide; c a constant",
-    on="negative",
-    before="""(%x: f64[3]) {
-      %0: f64[] = constant {value=f64(2.0)}
-      %1: f64[3] = multiply %x, %0
-      %2: f64[3] = negative %1
-      %3: f64[3] = divide %0, %x
-      %4: f64[3] = negative %3
-      return %2, %4
-    }""",
-    after="""(%x: f64[3]) {
-      %0: f64[] = constant {value=f64(-2.0)}
-      %1: f64[3] = multiply %x, %0
-      %2: f64[3] = divide %0, %x
-      return %1, %2
-    }""",
-)
-def negative_into_constant(b: RuleBuilder, node: Node) -> Node | None:
-    product = node.inputs[0]
-    if product.op.name not in ("multiply", "divide") or not is_float(product) or b.is_shared(product):
-        return None
-    for place, factor in enumerate(product.inputs):
-        value = scalar_value(factor)
-        if value is not None and product.type == node.type and is_float(factor):
-            inputs = list(product.inputs)
-            inputs[place] = _constant_like(b, factor, -value)
-            return b.make(product.op, inputs, product.attrs)
-    return None
-
-
-def _constant_like(b: Builder, node: Node, value: Any) -> Node:
-    """A constant of the class or dtype of another constant."""
-    if isinstance(node.type, ScalarType):
-        return b.constant(node.type.kind(value))
-    return b.constant(np.asarray(value, node.dtype))
-
-
 @SIMPLIFY.rule(
     "divide(x, 2**k) -> multiply(x, 2**-k)",
     on="divide",
@@ -301,15 +175,19 @@ def divide_constant(b: Builder, node: Node) -> Node | None:
 
 def _times_reciprocal(b: Builder, node: Node, exact: bool) -> Node | None:
     x, y = node.inputs
-    value = scalar_value(y)
-    if value is None or not (is_float(x) and is_float(y)) or not math.isfinite(value) or not value:
+    inverse = reciprocal(b, y, exact) if is_float(x) else None
+    return None if inverse is None else b.multiply(x, inverse)
+
+
+def reciprocal(b: Builder, node: Node, exact: bool) -> Node | None:
+    """The reciprocal of a constant; None where it is not a normal number, or wanted exact and is not."""
+    value = scalar_value(node)
+    if value is None or not is_float(node) or not math.isfinite(value) or not value:
         return None
     if exact and abs(math.frexp(value)[0]) != 0.5:
         return None
-    info = np.finfo(y.dtype)
-    if not info.smallest_normal <= abs(value) <= 1 / info.smallest_normal:
-        return None
-    return b.multiply(x, _constant_like(b, y, 1 / value))
+    least = np.finfo(node.dtype).smallest_normal
+    return constant_like(b, node, 1 / value) if least <= abs(value) <= 1 / least else None
 
 
 @SIMPLIFY.rule(
@@ -342,7 +220,7 @@ def multiply_constants(b: Builder, node: Node) -> Node | None:
         both = outer * inner
     if not np.finfo(node.dtype).smallest_normal <= abs(both) < math.inf:
         return None
-    return b.multiply(x, _constant_like(b, factor, both))
+    return b.multiply(x, constant_like(b, factor, both))
 
 
 @SIMPLIFY.rule(
@@ -366,3 +244,108 @@ def multiply_reciprocal(b: Builder, node: Node) -> Node | None:
             made = b.divide(x, quotient.inputs[1])
             return made if made.type == node.type else None
     return None
+
+
+@SIMPLIFY.rule(
+    "multiply(x, x) -> square(x); x a real array",
+    on="multiply",
+    fidelity=Fidelity.VALUES,
+    lowers="operands",
+    before="(%x: f64[3]) { %0: f64[3] = multiply %x, %x return %0 }",
+    after="(%x: f64[3]) { %0: f64[3] = square %x return %0 }",
+)
+def multiply_itself(b: Builder, node: Node) -> Node | None:
+    """The forward part often has the square already."""
+    x, y = node.inputs
+    return b.square(x) if x is y and isinstance(x.type, ArrayType) and is_float(x) else None
+
+
+@SIMPLIFY.rule(
+    "multiply(broadcast(s), multiply(x, c)) -> multiply(broadcast(multiply(s, c)), x); c a constant",
+    on="multiply",
+    fidelity=Fidelity.ROUNDING,
+    lowers="work",
+    before="""(%s: f64[4], %x: f64[4,9]) {
+      %0: f64[4,9] = broadcast %s {axes=(0,), shape=(4, 9)}
+      %1: f64[] = constant {value=f64(2.0)}
+      %2: f64[4,9] = multiply %x, %1
+      %3: f64[4,9] = multiply %0, %2
+      return %3
+    }""",
+    after="""(%s: f64[4], %x: f64[4,9]) {
+      %0: f64[] = constant {value=f64(2.0)}
+      %1: f64[4] = multiply %s, %0
+      %2: f64[4,9] = broadcast %1 {axes=(0,), shape=(4, 9)}
+      %3: f64[4,9] = multiply %2, %x
+      return %3
+    }""",
+)
+def constant_to_smaller_factor(b: RuleBuilder, node: Node) -> Node | None:
+    for repeated, product in (node.inputs, node.inputs[::-1]):
+        if repeated.op.name != "broadcast" or product.op.name != "multiply" or not is_float(node):
+            continue
+        (small,), (x, factor) = repeated.inputs, product.inputs
+        if scalar_value(factor) is None or factor.dtype != small.dtype or x.type != node.type:
+            continue
+        if size_of(small) < size_of(product) and not b.is_shared(product):
+            scaled = b.make(repeated.op, (b.multiply(small, factor),), repeated.attrs)
+            return b.multiply(scaled, x)
+    return None
+
+
+@SIMPLIFY.rule(
+    "reshape(multiply(x, c)) -> multiply(reshape(x), c), likewise transpose; c a constant",
+    on=("reshape", "transpose"),
+    fidelity=Fidelity.VALUES,
+    lowers="constants below views",
+    before="""(%x: f64[3]) {
+      %0: f64[] = constant {value=f64(2.0)}
+      %1: f64[3] = multiply %x, %0
+      %2: f64[3,1] = reshape %1 {shape=(3, 1)}
+      return %2
+    }""",
+    after="""(%x: f64[3]) {
+      %0: f64[3,1] = reshape %x {shape=(3, 1)}
+      %1: f64[] = constant {value=f64(2.0)}
+      %2: f64[3,1] = multiply %0, %1
+      return %2
+    }""",
+)
+def constant_out_of_view(b: RuleBuilder, node: Node) -> Node | None:
+    product = node.inputs[0]
+    if product.op.name != "multiply" or b.is_shared(product):
+        return None
+    x, factor = product.inputs
+    if scalar_value(factor) is None or x.type != product.type:
+        return None
+    return b.multiply(b.make(node.op, (x,), node.attrs), factor)
+
+
+@SIMPLIFY.rule(
+    "divide(x, multiply(y, c)) -> multiply(divide(x, y), 1/c); c a constant",
+    on="divide",
+    fidelity=Fidelity.ROUNDING,
+    lowers="constants in divisors",
+    before="""(%x: f64[3], %y: f64[3]) {
+      %0: f64[] = constant {value=f64(2.0)}
+      %1: f64[3] = multiply %y, %0
+      %2: f64[3] = divide %x, %1
+      return %2
+    }""",
+    after="""(%x: f64[3], %y: f64[3]) {
+      %0: f64[3] = divide %x, %y
+      %1: f64[] = constant {value=f64(0.5)}
+      %2: f64[3] = multiply %0, %1
+      return %2
+    }""",
+)
+def constant_out_of_divisor(b: RuleBuilder, node: Node) -> Node | None:
+    """Behind the division the constant may meet another one."""
+    x, divisor = node.inputs
+    if divisor.op.name != "multiply" or size_of(divisor) < size_of(node) or b.is_shared(divisor):
+        return None
+    y, factor = divisor.inputs
+    if scalar_value(factor) is None or not is_float(factor) or not is_float(y) or y.type != divisor.type:
+        return None
+    inverse = reciprocal(b, factor, exact=False)
+    return None if inverse is None else b.multiply(b.divide(x, y), inverse)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.opdef import Kind
 from ..ir.types import ArrayType, ScalarType
@@ -46,6 +47,13 @@ def uniform_value(node: Node) -> Any:
     if node.op.name == "broadcast":
         node = node.inputs[0]
     return scalar_value(node)
+
+
+def constant_like(b: Builder, node: Node, value: Any) -> Node:
+    """A constant of the class or dtype of another constant."""
+    if isinstance(node.type, ScalarType):
+        return b.constant(node.type.kind(value))
+    return b.constant(np.asarray(value, node.dtype))
 
 
 def is_value(node: Node, value: float) -> bool:

@@ -11,7 +11,7 @@ import math
 from ..ir.builder import Builder
 from ..ir.node import Node
 from .match import size_of
-from .rule import SIMPLIFY, Fidelity
+from .rule import SIMPLIFY, Fidelity, RuleBuilder
 
 
 @SIMPLIFY.rule(
@@ -79,3 +79,33 @@ def product_with_shared(b: Builder, node: Node) -> Node | None:
     if not size_of(x):
         return None
     return b.reshape(b.matmul(_as_rows(b, x), repeated.inputs[0]), node.shape)
+
+
+@SIMPLIFY.rule(
+    "transpose(matmul(transpose(x), y)) -> matmul(transpose(y), x), likewise with y transposed",
+    on="transpose",
+    fidelity=Fidelity.ROUNDING,
+    before="""(%x: f64[5,3], %y: f64[5,4]) {
+      %0: f64[3,5] = transpose %x {axes=(1, 0)}
+      %1: f64[3,4] = matmul %0, %y
+      %2: f64[4,3] = transpose %1 {axes=(1, 0)}
+      return %2
+    }""",
+    after="""(%x: f64[5,3], %y: f64[5,4]) {
+      %0: f64[4,5] = transpose %y {axes=(1, 0)}
+      %1: f64[4,3] = matmul %0, %x
+      return %1
+    }""",
+)
+def product_of_transposes(b: RuleBuilder, node: Node) -> Node | None:
+    product = node.inputs[0]
+    if product.op.name != "matmul" or node.attrs["axes"] != _swapped(product) or b.is_shared(product):
+        return None
+    x, y = product.inputs
+    if not any(_is_swapped(operand) for operand in product.inputs):
+        return None
+    return b.matmul(b.transpose(y, axes=_swapped(y)), b.transpose(x, axes=_swapped(x)))
+
+
+def _is_swapped(node: Node) -> bool:
+    return node.op.name == "transpose" and node.attrs["axes"] == _swapped(node)

@@ -160,16 +160,17 @@ def sum_broadcast(b: Builder, node: Node) -> Node | None:
 
 
 @SIMPLIFY.rule(
-    "sum(multiply(x, 0-d)) -> multiply(sum(x), 0-d), likewise divide and negative",
+    "sum(multiply(x, y)) -> multiply(sum(x), y), likewise divide and negative; y alike along the summed axes",
     on="sum",
     fidelity=Fidelity.ROUNDING,
     lowers="work",
-    before="""(%x: f64[3,4], %y: f64[]) {
-      %0: f64[3,4] = multiply %x, %y
-      %1: f64[3] = sum %0 {axes=(1,), dtype=f64}
-      return %1
+    before="""(%x: f64[3,4], %y: f64[3]) {
+      %0: f64[3,4] = broadcast %y {axes=(0,), shape=(3, 4)}
+      %1: f64[3,4] = multiply %x, %0
+      %2: f64[3] = sum %1 {axes=(1,), dtype=f64}
+      return %2
     }""",
-    after="""(%x: f64[3,4], %y: f64[]) {
+    after="""(%x: f64[3,4], %y: f64[3]) {
       %0: f64[3] = sum %x {axes=(1,), dtype=f64}
       %1: f64[3] = multiply %0, %y
       return %1
@@ -179,14 +180,28 @@ def sum_scaled(b: RuleBuilder, node: Node) -> Node | None:
     inner = node.inputs[0]
     if inner.op.name not in ("multiply", "divide", "negative") or not _same_dtype(node):
         return None
-    if not is_float(node) or size_of(node) >= size_of(inner):
+    if not is_float(node) or size_of(node) >= size_of(inner) or b.is_shared(inner):
         return None
     terms, *factors = inner.inputs
-    if factors and inner.op.name == "multiply" and not terms.shape:
-        (terms, factors) = (factors[0], [terms])
-    if any(factor.shape for factor in factors) or terms.type != inner.type or b.is_shared(inner):
+    if factors and inner.op.name == "multiply" and _once(b, factors[0], node) is None:
+        terms, factors = factors[0], [terms]
+    outside = [_once(b, factor, node) for factor in factors]
+    if terms.type != inner.type or any(factor is None for factor in outside):
         return None
-    return b.make(inner.op, (_sum(b, terms, node.attrs["axes"]), *factors), inner.attrs)
+    operands = [_sum(b, terms, node.attrs["axes"]), *(factor for factor in outside if factor is not None)]
+    return b.make(inner.op, operands, inner.attrs)
+
+
+def _once(b: Builder, factor: Node, total: Node) -> Node | None:
+    """A factor that is the same along all axes of a sum, without these axes; None for any other."""
+    if not factor.shape:
+        return factor
+    axes = total.attrs["axes"]
+    if factor.op.name != "broadcast" or not set(axes).isdisjoint(factor.attrs["axes"]):
+        return None
+    left = [axis for axis in range(len(factor.shape)) if axis not in axes]
+    kept = tuple(left.index(axis) for axis in factor.attrs["axes"])
+    return b.broadcast(factor.inputs[0], axes=kept, shape=total.shape)
 
 
 @SIMPLIFY.rule(

@@ -132,6 +132,7 @@ def add_window(b: Builder, node: Node) -> Node | None:
     "write(x, y, the whole of x) -> y",
     on="write",
     fidelity=Fidelity.VALUES,
+    lowers="work",
     before="""(%x: f64[2,3], %y: f64[3,2]) {
       %0: f64[2,3] = write %x, %y {path=[transpose {axes=(1, 0)}]}
       return %0

@@ -560,13 +560,18 @@ def test_deep_graphs(make: Callable[[Builder, Node], Node]) -> None:
     assert graph.outputs[0].type == graph.params[0].type
 
 
+def seconds(work: Callable[[], Any]) -> float:
+    """The processor's time for some work: other processes do not count."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
 @pytest.mark.timing
 def test_time_of_a_deep_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAPELESS_CHECK", "0")
     graph = chain(100_000, DEEP["elementwise"])
-    start = time.perf_counter()
-    optimize(graph)
-    assert time.perf_counter() - start < 4
+    assert min(seconds(lambda: optimize(graph)) for _ in range(3)) < 4
 
 
 @pytest.mark.timing
@@ -584,12 +589,7 @@ def test_time_of_a_training_step(monkeypatch: pytest.MonkeyPatch) -> None:
     shapes |= {"w3": (10, 10), "c3": (10,), "w4": (10, 10), "c4": (10,)}
     graph = gradients(network, **shapes)
     assert len(graph.nodes) >= 60
-    times = []
-    for _ in range(20):
-        start = time.perf_counter()
-        optimize(graph)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.004
+    assert min(seconds(lambda: optimize(graph)) for _ in range(20)) < 0.004
 
 
 def test_views_are_free() -> None:

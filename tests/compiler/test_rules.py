@@ -93,6 +93,16 @@ MEASURES: dict[str, Callable[[Graph], int]] = {
     "work": lambda graph: sum(map(work, graph.nodes)),
     "constants on the left": lambda graph: sum(map(on_left, computed(graph))),
     "divisions": lambda graph: sum(node.op.name == "divide" for node in graph.nodes),
+    "operands": lambda graph: sum(len(node.inputs) for node in graph.nodes),
+    "constants below views": lambda graph: sum(
+        operand.op.name == "multiply" and uniform_value(operand.inputs[1]) is not None
+        for node in graph.nodes
+        if node.op.kind is Kind.VIEW
+        for operand in node.inputs
+    ),
+    "constants in divisors": lambda graph: sum(
+        node.op.name == "divide" and node.inputs[1].op.name == "multiply" for node in graph.nodes
+    ),
     "subtractions": lambda graph: sum(node.op.name == "subtract" for node in graph.nodes),
     "axes that are summed": lambda graph: sum(
         len(node.attrs["axes"]) for node in graph.nodes if node.op.name == "sum"
