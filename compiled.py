@@ -33,7 +33,7 @@ from .tracer.trace import NeedsStatic
 
 CACHE_SIZE = 256
 RETRACES_BEFORE_WARNING = 5
-EXECUTORS = ("auto", "numpy", "interpret")
+EXECUTORS = ("auto", "native", "numpy", "interpret")
 
 
 class RetraceWarning(UserWarning):
@@ -63,11 +63,18 @@ class Specialization:
         params = frozenset(
             i for i, source in enumerate(traced.sources) if source.kind == "leaf" and source.index in donated
         )
-        self.plan: Plan = make_plan(self.graph, traced.layouts, targets, donated=params)
         self.assembler = Assembler(traced)
-        self.run: Any = (
-            InterpretExecutor(self.graph, targets) if executor == "interpret" else NumpyExecutor(self.plan)
-        )
+        self.plan: Plan
+        self.run: Any
+        if executor == "native":
+            from .runtime.llvm.executor import NativeExecutor
+
+            self.run = NativeExecutor(self.graph, traced.layouts, targets)
+            self.plan = self.run.plan
+        else:
+            self.plan = make_plan(self.graph, traced.layouts, targets, donated=params)
+            reference = executor == "interpret"
+            self.run = InterpretExecutor(self.graph, targets) if reference else NumpyExecutor(self.plan)
 
     def __call__(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.overlap is not None:
@@ -151,6 +158,11 @@ class CompiledFunction:
             keys = tuple(map(signature.leaf_key, leaves))
         return tree, keys, signature.overlaps(leaves)
 
+    def _check(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise ArgumentError for a leaf that has no signature."""
+        for leaf, name in zip(leaves, leaf_names(self.function, args, kwargs), strict=True):
+            signature.check_leaf(leaf, name)
+
     def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization:
         """The specialization for these arguments (static ones wrapped), traced now if it is new."""
         with self._lock:
@@ -158,11 +170,6 @@ class CompiledFunction:
             found = self._cache.get(self._key(leaves, tree))
             reason = found.guards.changed() if found is not None and found.guards is not None else ""
             if found is None or reason:
-    def _check(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raise ArgumentError for a leaf that has no signature."""
-        for leaf, name in zip(leaves, leaf_names(self.function, args, kwargs), strict=True):
-            signature.check_leaf(leaf, name)
-
                 traced = self._trace(args, kwargs, tree)
                 found = Specialization(traced, self._executor, self._donated(args, kwargs), self._options)
                 self._cache[self._key(leaves, tree)] = found

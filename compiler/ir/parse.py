@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 
+from .body import Body
 from .builder import Builder
 from .literal import Literal
 from .node import NOWHERE, Graph, Loc, Node
@@ -72,6 +73,19 @@ class _GraphReader(ValueReader):
 
     def graph(self) -> Graph:
         self.expect("graph")
+        graph = self.definition()
+        self.end("graph")
+        return graph
+
+    def body(self, token: Token) -> Body:
+        outer = self.table, self.builder
+        self.table, self.builder = {}, Builder(self.loc, intern=False)
+        graph = self.definition()
+        self.table, self.builder = outer
+        return Body(graph)
+
+    def definition(self) -> Graph:
+        """What follows the word `graph`."""
         name = _unquoted(self.take("graph", "the graph's name, as in @loss").text)
         self.expect("(")
         params = self.several(")", self.param)
@@ -79,7 +93,6 @@ class _GraphReader(ValueReader):
         while not self.accept("return"):
             self.node()
         outputs = self.several("}", self.operand)
-        self.end("graph")
         return Graph(name, tuple(params), tuple(outputs))
 
     def new_name(self) -> Token:

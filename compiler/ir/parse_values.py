@@ -102,12 +102,18 @@ class ValueReader(TokenReader):
             return _WORDS[word]
         if word == "tuple":
             return self.type()
+        if word == "graph":
+            return self.body(token)
         if following.kind == "mark" and following.text == "[":
             type_ = self.array_type(token)
             return self.array(type_.dtype, type_.shape) if self.accept("(") else type_
         if self.accept("("):
             return self.array(self.dtype(token), None)
         return GENERATOR if word == "generator" else self.dtype(token)
+
+    def body(self, token: Token) -> Any:
+        """A graph inside an attr, whose first word was read."""
+        self.fail("a graph is no value here", token.start)
 
     def array(self, dtype: np.dtype[Any], shape: tuple[int, ...] | None) -> Any:
         """What stands in the parentheses behind an array's dtype."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .body import Body
 from .literal import Literal, axis_order, exact_bytes
 from .opdef import OPS
 from .types import ArrayType, DType, GeneratorType, ScalarType, TupleType, dtype_name
@@ -46,6 +47,8 @@ def attr_text(value: Any) -> str:
         return f"tuple{value}"
     if isinstance(value, type) and value in PYTHON_CLASSES:
         return f"py.{value.__name__}"
+    if kind is Body:
+        return value.text  # type: ignore[no-any-return]
     raise NoTextError(f"a value of class {kind.__name__} has no text form: {value!r}")
 
 

@@ -1,0 +1,150 @@
+"""The NumPy evaluator of kernels: slow, obvious, the judge of printers.
+
+Loops become array axes: a value inside loops is an array with one axis per enclosing loop, so each statement
+runs once, on all iterations. That is right because iterations are independent but for accumulators, and
+because a loop never reads what the same loop writes elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.opdef import OPS
+from .form import (
+    Accumulate,
+    Accumulator,
+    Affine,
+    Arg,
+    Compute,
+    Constant,
+    Kernel,
+    Load,
+    Loop,
+    Statement,
+    Store,
+)
+
+UFUNCS = {
+    "add": np.add,
+    "multiply": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "logical_or": np.logical_or,
+    "logical_and": np.logical_and,
+}
+
+
+class _Evaluator:
+    def __init__(self, memory: dict[str, Any]) -> None:
+        self.memory = memory
+        self.values: dict[str, Any] = {}
+        self.loops: list[Loop] = []
+        self.folded: dict[str, Any] = {}
+
+    def variable(self, name: str) -> Any:
+        """The values of a loop variable along its axis."""
+        axis = next(i for i, loop in enumerate(self.loops) if loop.variable == name)
+        shape = [1] * len(self.loops)
+        shape[axis] = self.loops[axis].extent
+        return np.arange(self.loops[axis].extent).reshape(shape)
+
+    def place(self, at: Affine) -> Any:
+        total: Any = np.full([1] * len(self.loops), at.offset)
+        for name, stride in at.strides:
+            total = total + stride * self.variable(name)
+        return total
+
+    def arg_place(self, arg: str, at: Affine) -> Any:
+        """`place` in an argument; scratch memory has a piece for each iteration of the loops outside of a row."""
+        place = self.place(at)
+        memory = self.memory[arg]
+        if memory.scratch:
+            piece: Any = 0
+            for loop in self.loops:
+                if not at.stride(loop.variable):
+                    piece = piece * loop.extent + self.variable(loop.variable)
+            place = place + memory.length * piece
+        return place
+
+    def value(self, name: str) -> Any:
+        """A value with an axis for every enclosing loop, also for those opened after it was made."""
+        found = np.asarray(self.values[name])
+        return found.reshape(found.shape + (1,) * (len(self.loops) - found.ndim))
+
+    def run(self, statements: Sequence[Statement]) -> None:
+        for statement in statements:
+            if isinstance(statement, Constant):
+                shape = [1] * len(self.loops)
+                self.values[statement.result] = np.full(shape, statement.value, statement.dtype)
+            elif isinstance(statement, Load):
+                place = self.arg_place(statement.arg, statement.at)
+                if statement.index is not None:
+                    place = place + statement.index_stride * self.value(statement.index)
+                self.values[statement.result] = self.memory[statement.arg][place]
+            elif isinstance(statement, Compute):
+                self.compute(statement)
+            elif isinstance(statement, Store):
+                place = self.arg_place(statement.arg, statement.at)
+                full = [loop.extent for loop in self.loops]
+                value = np.broadcast_to(self.value(statement.value), np.broadcast_shapes(full, place.shape))
+                self.memory[statement.arg][np.broadcast_to(place, value.shape)] = value
+            elif isinstance(statement, Accumulate):
+                full = tuple(loop.extent for loop in self.loops)
+                self.folded[statement.accumulator] = np.broadcast_to(self.value(statement.value), full)
+            else:
+                self.loop(statement)
+
+    def compute(self, statement: Compute) -> None:
+        operands = [self.value(name) for name in statement.operands]
+        if statement.op == "cast":
+            self.values[statement.result] = operands[0].astype(statement.dtype)
+        else:
+            self.values[statement.result] = OPS[statement.op].numpy(*operands)
+
+    def loop(self, loop: Loop) -> None:
+        depth = len(self.loops)
+        self.loops.append(loop)
+        self.run(loop.body)
+        self.loops.pop()
+        for accumulator in loop.accumulators:
+            self.values[accumulator.name] = self.fold(accumulator, depth)
+
+    def fold(self, accumulator: Accumulator, depth: int) -> Any:
+        terms = self.folded.pop(accumulator.name)
+        ufunc = UFUNCS[accumulator.op]
+        axes = tuple(range(depth, terms.ndim))
+        total = ufunc.reduce(terms.astype(accumulator.dtype), axis=axes)
+        return ufunc(total, np.asarray(accumulator.init, accumulator.dtype)).astype(accumulator.dtype)
+
+
+def evaluate(kernel: Kernel, memory: dict[str, Any]) -> None:
+    """Run a kernel on memory: for each argument that is no scratch a 1-d array whose element 0 is element `low`.
+
+    Outputs are written in place.
+    """
+    memories = {
+        arg.name: _Memory(None if arg.role == "scratch" else memory[arg.name], arg) for arg in kernel.args
+    }
+    with np.errstate(all="ignore"):
+        _Evaluator(memories).run(kernel.body)
+
+
+class _Memory:
+    """An argument's elements from `low` on; scratch memory grows to what is stored into it."""
+
+    def __init__(self, array: Any, arg: Arg) -> None:
+        self.scratch = arg.role == "scratch"
+        self.array = np.zeros(0, arg.dtype) if array is None else array
+        self.low = arg.low
+        self.length = arg.high - arg.low
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.array[place - self.low]
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        if self.scratch and place.size:
+            self.array = np.zeros(max(int(place.max()) + 1, self.array.size), self.array.dtype)
+        self.array[place - self.low] = value

@@ -1,0 +1,136 @@
+"""Kernels: arguments in memory, and loops over loads, scalar computations, stores and accumulations.
+
+Everything is frozen and compared by value, so equal kernels can share code. Addresses are affine in the loop
+variables and count elements of the argument, from the element its pointer points to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+DType = np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Arg:
+    """A piece of memory. `role` is "in", "out", "inout" or "scratch"; elements low … high - 1 may be touched.
+
+    Scratch memory is the kernel's own: it is there while the kernel runs, one piece for each thread.
+    """
+
+    name: str
+    dtype: DType
+    role: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Affine:
+    """offset + the sum of stride * variable, in elements."""
+
+    offset: int = 0
+    strides: tuple[tuple[str, int], ...] = ()
+
+    def stride(self, variable: str) -> int:
+        return dict(self.strides).get(variable, 0)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number known when the kernel is made."""
+
+    result: str
+    value: Any
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Load:
+    """Read an element. With `index` the place is at + index_stride * the value of that name."""
+
+    result: str
+    arg: str
+    at: Affine
+    index: str | None = None
+    index_stride: int = 0
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Apply a primitive to scalars; a cast is told by its dtype."""
+
+    result: str
+    op: str
+    operands: tuple[str, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Store:
+    """Write an element."""
+
+    arg: str
+    at: Affine
+    value: str
+
+
+@dataclass(frozen=True)
+class Accumulate:
+    """Fold a value into an accumulator of an enclosing loop."""
+
+    accumulator: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """A running value of a loop: set to `init` before it, readable under its name after it.
+
+    `op` is add, multiply, maximum, minimum, logical_or or logical_and. How its terms are grouped is the
+    printer's choice within the accuracy that the docs promise, and never depends on the number of threads.
+    """
+
+    name: str
+    op: str
+    dtype: DType
+    init: Any
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Run the body for variable = 0 … extent - 1.
+
+    `kind` is "vector" (iterations are independent but for accumulators; the printer runs several at once) or
+    "serial". No vector loop stands inside another.
+    """
+
+    variable: str
+    extent: int
+    kind: str
+    body: tuple[Statement, ...]
+    accumulators: tuple[Accumulator, ...] = ()
+
+
+Statement = Constant | Load | Compute | Store | Accumulate | Loop
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A whole kernel: statements that run once, the last of them a loop.
+
+    `parallel` says that the iterations of this last loop are independent: threads may take parts of its range.
+    """
+
+    name: str
+    args: tuple[Arg, ...]
+    body: tuple[Statement, ...]
+    parallel: bool = False
+
+    def __str__(self) -> str:
+        from .text import kernel_text
+
+        return kernel_text(self)

@@ -1,0 +1,56 @@
+"""The text form of kernels: complete and deterministic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..ir.types import dtype_name
+from .form import Accumulate, Affine, Compute, Constant, Kernel, Load, Loop, Statement, Store
+
+
+def affine_text(at: Affine) -> str:
+    """`[5 + 128*i + j]`."""
+    terms = [f"{stride}*{variable}" if stride != 1 else variable for variable, stride in at.strides if stride]
+    if at.offset or not terms:
+        terms.insert(0, str(at.offset))
+    return f"[{' + '.join(terms)}]"
+
+
+def statement_lines(statement: Statement, indent: str) -> Iterator[str]:
+    """The lines of one statement."""
+    if isinstance(statement, Constant):
+        yield f"{indent}%{statement.result}: {dtype_name(statement.dtype)} = {statement.value!r}"
+    elif isinstance(statement, Load):
+        index = "" if statement.index is None else f" at {statement.index_stride}*%{statement.index}"
+        yield f"{indent}%{statement.result} = load {statement.arg}{affine_text(statement.at)}{index}"
+    elif isinstance(statement, Compute):
+        operands = ", ".join(f"%{name}" for name in statement.operands)
+        yield f"{indent}%{statement.result}: {dtype_name(statement.dtype)} = {statement.op} {operands}"
+    elif isinstance(statement, Store):
+        yield f"{indent}store %{statement.value}, {statement.arg}{affine_text(statement.at)}"
+    elif isinstance(statement, Accumulate):
+        yield f"{indent}accumulate %{statement.value} into %{statement.accumulator}"
+    else:
+        yield from loop_lines(statement, indent)
+
+
+def loop_lines(loop: Loop, indent: str) -> Iterator[str]:
+    """A loop with its accumulators and its body."""
+    running = "".join(
+        f", %{a.name}: {dtype_name(a.dtype)} = {a.op} from {a.init!r}" for a in loop.accumulators
+    )
+    yield f"{indent}for {loop.variable} in {loop.extent} {loop.kind}{running} {{"
+    for statement in loop.body:
+        yield from statement_lines(statement, indent + "  ")
+    yield f"{indent}}}"
+
+
+def kernel_text(kernel: Kernel) -> str:
+    """The whole kernel."""
+    args = ", ".join(
+        f"{arg.role} {arg.name}: {dtype_name(arg.dtype)}[{arg.low}:{arg.high}]" for arg in kernel.args
+    )
+    lines = [f"kernel @{kernel.name}({args}){' parallel' if kernel.parallel else ''} {{"]
+    for statement in kernel.body:
+        lines.extend(statement_lines(statement, "  "))
+    return "\n".join([*lines, "}"])

@@ -1,0 +1,134 @@
+"""The verifier of kernels: names, dtypes, loops and bounds.
+
+V1 names: every value is defined once, before it is used, in an enclosing loop; loop variables are distinct.
+V2 dtypes: operands of an op have the dtypes its ufunc computes in, stores and accumulations those of their
+   target; conditions are booleans.
+V3 bounds: every access lies inside its argument for all values of the loop variables (indexed ones are
+   checked by their index's own range when they run).
+V4 roles: inputs are not stored to; vector loops do not nest; a parallel kernel's last loop has no accumulator.
+V5 accumulators: each belongs to an enclosing loop of its accumulate, and to one accumulate only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..ir.opdef import OPS, TypeRuleError
+from ..ir.types import array_type
+from .form import Accumulate, Affine, Arg, Compute, Constant, Kernel, Load, Loop, Statement, Store
+
+
+class KernelError(AssertionError):
+    """A kernel broke a check; this is a fault of the compiler."""
+
+
+class _Verifier:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.args: dict[str, Arg] = {arg.name: arg for arg in kernel.args}
+        self.dtypes: dict[str, np.dtype] = {}  # type: ignore[type-arg]
+        self.extents: dict[str, int] = {}
+        self.open: dict[str, np.dtype] = {}  # type: ignore[type-arg]
+        self.folded: set[str] = set()
+        self.in_vector = False
+
+    def fail(self, check: str, detail: str) -> None:
+        raise KernelError(f"{check}: {detail}\n{self.kernel}")
+
+    def define(self, name: str, dtype: np.dtype) -> None:  # type: ignore[type-arg]
+        if name in self.dtypes or name in self.open:
+            self.fail("V1", f"%{name} is defined twice")
+        self.dtypes[name] = dtype
+
+    def dtype(self, name: str) -> np.dtype:  # type: ignore[type-arg]
+        if name not in self.dtypes:
+            self.fail("V1", f"%{name} is not defined here")
+        return self.dtypes[name]
+
+    def access(self, name: str, at: Affine, indexed: bool) -> Arg:
+        if name not in self.args:
+            self.fail("V1", f"there is no argument {name}")
+        arg = self.args[name]
+        low = high = at.offset
+        for variable, stride in at.strides:
+            if variable not in self.extents:
+                self.fail("V1", f"{variable} is no enclosing loop's variable")
+            reach = stride * (self.extents[variable] - 1)
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        if not indexed and all(self.extents.values()) and not (arg.low <= low and high < arg.high):
+            self.fail("V3", f"{name}[{low}] … {name}[{high}] is not inside {name}[{arg.low}:{arg.high}]")
+        return arg
+
+    def run(self, statements: Sequence[Statement]) -> None:
+        before = set(self.dtypes)
+        for statement in statements:
+            self.statement(statement)
+        for name in set(self.dtypes) - before:
+            del self.dtypes[name]
+
+    def statement(self, statement: Statement) -> None:
+        if isinstance(statement, Constant):
+            self.define(statement.result, statement.dtype)
+        elif isinstance(statement, Load):
+            arg = self.access(statement.arg, statement.at, statement.index is not None)
+            if statement.index is not None and self.dtype(statement.index).kind not in "iu":
+                self.fail("V2", f"index %{statement.index} is no integer")
+            self.define(statement.result, arg.dtype)
+        elif isinstance(statement, Compute):
+            self.compute(statement)
+        elif isinstance(statement, Store):
+            arg = self.access(statement.arg, statement.at, False)
+            if arg.role == "in":
+                self.fail("V4", f"the input {arg.name} is stored to")
+            if self.dtype(statement.value) != arg.dtype:
+                self.fail("V2", f"%{statement.value} is stored to {arg.name} of another dtype")
+        elif isinstance(statement, Accumulate):
+            self.accumulate(statement)
+        else:
+            self.loop(statement)
+
+    def compute(self, statement: Compute) -> None:
+        dtypes = [self.dtype(name) for name in statement.operands]
+        if statement.op != "cast":
+            try:
+                type_ = OPS[statement.op].type_rule([array_type((), d) for d in dtypes], {"form": "ufunc"})
+            except TypeRuleError as error:
+                self.fail("V2", str(error))
+            if type_.dtype != statement.dtype:  # type: ignore[union-attr]
+                self.fail("V2", f"%{statement.result} is {type_}, not {statement.dtype}")
+        self.define(statement.result, statement.dtype)
+
+    def accumulate(self, statement: Accumulate) -> None:
+        if statement.accumulator not in self.open or statement.accumulator in self.folded:
+            self.fail("V5", f"%{statement.accumulator} is not open here, or accumulated into twice")
+        if self.dtype(statement.value) != self.open[statement.accumulator]:
+            self.fail("V2", f"%{statement.value} is accumulated into another dtype")
+        self.folded.add(statement.accumulator)
+
+    def loop(self, loop: Loop) -> None:
+        if loop.variable in self.extents:
+            self.fail("V1", f"{loop.variable} is a loop variable already")
+        if loop.kind == "vector" and self.in_vector:
+            self.fail("V4", f"the vector loop {loop.variable} stands inside another vector loop")
+        self.in_vector |= loop.kind == "vector"
+        self.extents[loop.variable] = loop.extent
+        self.open |= {a.name: a.dtype for a in loop.accumulators}
+        self.run(loop.body)
+        del self.extents[loop.variable]
+        self.in_vector &= loop.kind != "vector"
+        for accumulator in loop.accumulators:
+            del self.open[accumulator.name]
+            if accumulator.name not in self.folded:
+                self.fail("V5", f"nothing is accumulated into %{accumulator.name}")
+            self.define(accumulator.name, accumulator.dtype)
+
+
+def verify_kernel(kernel: Kernel) -> None:
+    """Raise KernelError for the first check (V1 … V5) that the kernel breaks."""
+    verifier = _Verifier(kernel)
+    verifier.run(kernel.body)
+    last = kernel.body[-1] if kernel.body else None
+    if kernel.parallel and not (isinstance(last, Loop) and not last.accumulators):
+        verifier.fail("V4", "a parallel kernel ends in a loop without accumulators")

@@ -1,0 +1,49 @@
+"""`fused`: a graph as one node, for kernels that keep its inner values in registers.
+
+`shape` is what its kernel iterates over, `folded` the axes that its reductions fold, `alignments` say for each
+output which of the axes its own are. It is made after differentiation, so it has no derivative of its own.
+Several outputs are read by `get`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.body import Body
+from ..ir.node import Graph
+from ..ir.opdef import OPS, Attrs, Kind, NotDifferentiable, OpDef, register
+from ..ir.types import TupleType, Type
+
+
+def fused_type(types: Sequence[Type], attrs: Attrs) -> Type:
+    graph: Graph = attrs["body"].graph
+    if [param.type for param in graph.params] != list(types):
+        OPS["fused"].fail(
+            "C1", f"the body takes {[str(p.type) for p in graph.params]}, given {list(map(str, types))}"
+        )
+    outputs = tuple(output.type for output in graph.outputs)
+    return outputs[0] if len(outputs) == 1 else TupleType(outputs)
+
+
+def fused_value(*inputs: Any, body: Body, **space: Any) -> Any:
+    """The body node by node, as the reference interpreter runs a graph."""
+    known: dict[Any, Any] = dict(zip(body.graph.params, inputs, strict=True))
+    for node in body.graph.nodes:
+        if node not in known:
+            known[node] = node.op.numpy(*(known[operand] for operand in node.inputs), **node.attrs)
+    outputs = tuple(known[output] for output in body.graph.outputs)
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+register(
+    OpDef(
+        "fused",
+        "the outputs of a graph, computed in one pass",
+        Kind.OTHER,
+        fused_type,
+        fused_value,
+        NotDifferentiable("fusion comes after differentiation"),
+        ("C1: the inputs have the types of the body's params",),
+    )
+)

@@ -1,0 +1,350 @@
+"""Fusion: groups of nodes that one loop nest computes become `fused` nodes.
+
+Every node that a kernel can hold gets a level and an iteration space; nodes of one level and space that touch
+are a group. The level rises along every edge that cannot stay inside a kernel, so no group reaches itself
+through another and the result is acyclic by construction. One walk, linear in the graph.
+
+A group's values align with its space: each axis of a value is an axis of the space. Elementwise ops keep the
+alignment, reductions drop axes, broadcasts bring them back; views of values from outside are index arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ..ir.body import Body
+from ..ir.builder import Builder
+from ..ir.node import Graph, Node
+from ..ir.opdef import OPS, Kind
+from ..ir.types import ArrayType
+from ..ir.visit import users
+from ..kernel.lower import REDUCTIONS
+
+INDEX_VIEWS = ("transpose", "broadcast", "slice", "window", "reshape")
+Alignment = tuple["int | None", ...]
+
+
+@dataclass(eq=False)
+class _Group:
+    """A group while it grows: `shape` is what it iterates over, `folded` is set by its first reduction."""
+
+    level: int
+    shape: tuple[int, ...]
+    folded: tuple[int, ...] | None = None
+    nodes: list[Node] = field(default_factory=list)
+
+
+class _Fuser:
+    def __init__(self, graph: Graph, supported: Callable[[Node], bool]) -> None:
+        self.graph = graph
+        self.supported = supported
+        self.level: dict[Node, int] = {}
+        self.group: dict[Node, _Group] = {}
+        self.alignment: dict[Node, Alignment] = {}
+        self.readers: dict[Node, list[Node]] = {}
+
+    # ---- what can be fused
+
+    def computes(self, node: Node) -> bool:
+        """Whether a node is arithmetic that a kernel can hold."""
+        if not isinstance(node.type, ArrayType) or not all(
+            isinstance(o.type, ArrayType) for o in node.inputs
+        ):
+            return False
+        fusable = node.op.kind is Kind.ELEMENTWISE or node.op.name in REDUCTIONS
+        return fusable and node.type.size > 0 and self.supported(node)
+
+    def aligned_view(self, node: Node) -> Alignment | None:
+        """The alignment of a view of a value inside a group; None where it leaves the group's space."""
+        (x,) = node.inputs
+        inner = self.alignment[x]
+        if node.op.name == "transpose":
+            return tuple(inner[axis] for axis in node.attrs["axes"])
+        if node.op.name == "reshape":
+            axes = iter([a for a, n in zip(inner, x.shape, strict=True) if n != 1])
+            if [n for n in x.shape if n != 1] != [n for n in node.shape if n != 1]:
+                return None
+            return tuple(next(axes) if n != 1 else None for n in node.shape)
+        if node.op.name == "broadcast":
+            group = self.group[x]
+            if node.shape != group.shape:
+                return None
+            kept = dict(zip(node.attrs["axes"], inner, strict=True))
+            found = tuple(
+                kept.get(axis, axis) if kept.get(axis, axis) is not None else axis
+                for axis in range(len(node.shape))
+            )
+            return found if found == tuple(range(len(node.shape))) else None
+        return None
+
+    # ---- the walk
+
+    def run(self) -> list[_Group]:
+        groups: list[_Group] = []
+        for node in self.graph.nodes:
+            if node.op.name in ("param", "constant"):
+                self.level[node] = 0
+            elif self.computes(node):
+                self.place(node, groups)
+            elif (
+                node.op.name in INDEX_VIEWS
+                and node.inputs[0] in self.group
+                and (a := self.aligned_view(node))
+            ):
+                x = node.inputs[0]
+                self.level[node], self.group[node], self.alignment[node] = self.level[x], self.group[x], a
+                self.group[x].nodes.append(node)
+            elif node.op.name in INDEX_VIEWS:
+                x = node.inputs[0]
+                self.level[node] = self.level[x] + (x in self.group)
+            else:
+                self.level[node] = 1 + max((self.level[o] for o in node.inputs), default=0)
+        return groups
+
+    def place(self, node: Node, groups: list[_Group]) -> None:
+        """Put a computing node into the groups of its operands, merged, or into another one."""
+        floor = max((self.level[o] for o in node.inputs), default=0)
+        inside = [self.group[o] for o in node.inputs if o in self.group]
+        near = list(dict.fromkeys(g for g in inside if g.level == floor))
+        fit = self.fits(node, near) if near else None
+        if fit is not None:
+            group = self.merged(near)
+        else:
+            level = max((self.level[o] + (o in self.group) for o in node.inputs), default=0)
+            shape = node.inputs[0].shape if node.op.name in REDUCTIONS else node.shape
+            group = self.sibling(node, level, shape)
+            fit = self.fits(node, [group])
+            if fit is None:
+                group = _Group(level, shape)
+                fit = self.fits(node, [group])
+            groups.append(group)
+            assert fit is not None
+        if node.op.name in REDUCTIONS:
+            group.folded = tuple(node.attrs["axes"])
+        group.nodes.append(node)
+        self.group[node], self.alignment[node], self.level[node] = group, fit, group.level
+        self.note(node, group)
+
+    def merged(self, groups: list[_Group]) -> _Group:
+        """Groups of one level and shape as one, the smaller ones moved into the largest.
+
+        Edges between groups go to higher levels, so this closes no cycle.
+        """
+        largest = max(groups, key=lambda g: len(g.nodes))
+        for other in groups:
+            if other is not largest:
+                for node in other.nodes:
+                    self.group[node] = largest
+                largest.nodes += other.nodes
+                largest.folded = largest.folded or other.folded
+                other.nodes = []
+        return largest
+
+    def sibling(self, node: Node, level: int, shape: tuple[int, ...]) -> _Group:
+        """A group of this level and shape that reads one of the node's operands already, or a new one."""
+        for operand in node.inputs:
+            for reader in self.readers.get(operand, ()) if operand.shape else ():
+                group = self.group[reader]
+                if group.level == level and group.shape == shape:
+                    return group
+        return _Group(level, shape)
+
+    def note(self, node: Node, group: _Group) -> None:
+        """Remember who reads an array from outside of its group, the first few."""
+        for operand in node.inputs:
+            known = self.readers.setdefault(operand, [])
+            if operand.shape and self.group.get(operand) is not group and len(known) < 4:
+                known.append(node)
+
+    def fits(self, node: Node, groups: list[_Group]) -> Alignment | None:
+        """The alignment of a node in one group made of these; None where it does not belong there."""
+        shape = groups[0].shape
+        folds = {g.folded for g in groups if g.folded is not None}
+        if any(g.shape != shape for g in groups) or len(folds) > 1:
+            return None
+        folded = next(iter(folds), None)
+        full = tuple(range(len(shape)))
+        inside = [o for o in node.inputs if self.group.get(o) in groups]
+        if node.op.name in REDUCTIONS:
+            return self.fits_reduction(node, inside, shape, folded)
+        if any(not o.shape for o in inside) and node.shape:
+            return None
+        found = {self.alignment[o] for o in inside if o.shape}
+        outside = [o for o in node.inputs if o.shape and o not in inside]
+        if len(found) > 1:
+            return None
+        alignment = next(iter(found), full if node.shape == shape else ())
+        if len(alignment) != len(node.shape) or any(o.shape != node.shape for o in outside):
+            return None
+        if any(a is not None and shape[a] != n for a, n in zip(alignment, node.shape, strict=True)):
+            return None
+        return alignment
+
+    def fits_reduction(
+        self, node: Node, inside: list[Node], shape: tuple[int, ...], folded: tuple[int, ...] | None
+    ) -> Alignment | None:
+        """A reduction folds the axes that the group's others fold, of a value of the whole space."""
+        (x,) = node.inputs
+        full = tuple(range(len(shape)))
+        axes = tuple(node.attrs["axes"])
+        if (
+            x.shape != shape
+            or (inside and self.alignment[x] != full)
+            or (folded is not None and folded != axes)
+        ):
+            return None
+        return tuple(axis for axis in full if axis not in axes)
+
+
+def fuse(graph: Graph, supported: Callable[[Node], bool]) -> Graph:
+    """The graph with groups of nodes as `fused` nodes.
+
+    Args:
+        graph: an optimised graph.
+        supported: whether a kernel can be printed for a node's op and dtypes.
+
+    A group of one elementwise node is fused too: its kernel replaces the NumPy call. Views that only kernels
+    read from outside stay views, as they cost nothing.
+    """
+    fuser = _Fuser(graph, supported)
+    groups = [g for g in dict.fromkeys(fuser.run()) if g.nodes]
+    return _rebuild(graph, groups, fuser)
+
+
+def _rebuild(graph: Graph, groups: Sequence[_Group], fuser: _Fuser) -> Graph:
+    """Replace each group by one node, made where its last outside input is known."""
+    builder = Builder()
+    used = users(graph.nodes)
+    outputs = set(graph.outputs)
+    new: dict[Node, Node] = {param: param for param in graph.params}
+    order = {node: number for number, node in enumerate(graph.nodes)}
+    for group in groups:
+        group.nodes.sort(key=order.__getitem__)
+    pending = sorted(groups, key=lambda g: (g.level, order[g.nodes[0]]))
+    group_of = {node: group for group in pending for node in group.nodes}
+
+    def materialise(node: Node) -> Node:
+        """The new node for an old one, groups and views made on demand (depth is bounded by an explicit stack)."""
+        stack = [node]
+        while stack:
+            top = stack[-1]
+            if top in new:
+                stack.pop()
+                continue
+            group = group_of.get(top)
+            needs = _outside(group, group_of) if group is not None else list(top.inputs)
+            missing = [n for n in needs if n not in new]
+            if missing:
+                stack.extend(missing)
+                continue
+            if group is None:
+                new[top] = builder.again(top, tuple(new[o] for o in top.inputs))
+            else:
+                _make(builder, group, group_of, used, outputs, fuser.alignment, new)
+            stack.pop()
+        return new[node]
+
+    results = tuple(materialise(output) for output in graph.outputs)
+    return Graph(graph.name, graph.params, results)
+
+
+def _is_index_view(node: Node) -> bool:
+    return node.op.name in INDEX_VIEWS
+
+
+def _outside(group: _Group, group_of: dict[Node, _Group]) -> list[Node]:
+    """The values that a group reads from outside, views looked through to what they show."""
+    found: dict[Node, None] = {}
+    for node in group.nodes:
+        for operand in node.inputs:
+            if group_of.get(operand) is not group and operand.op.name != "constant":
+                found[_base(operand, group_of)] = None
+    return list(found)
+
+
+def _base(node: Node, group_of: dict[Node, _Group]) -> Node:
+    """What a chain of index views outside of groups looks at."""
+    while _is_index_view(node) and node not in group_of:
+        node = node.inputs[0]
+    return node
+
+
+def _make(
+    builder: Builder,
+    group: _Group,
+    group_of: dict[Node, _Group],
+    used: dict[Node, list[Node]],
+    outputs: set[Node],
+    alignment: dict[Node, Alignment],
+    new: dict[Node, Node],
+) -> None:
+    """Make the `fused` node of a group and note what its members became."""
+    inside = Builder()
+    outside = [n for n in _outside(group, group_of) if n.op.name != "constant"]
+    params = {n: inside.param(f"x{number}", n.type) for number, n in enumerate(outside)}
+    inner: dict[Node, Node] = dict(params)
+
+    def bring(node: Node) -> Node:
+        chain = []
+        while node not in inner:
+            if node.op.name == "constant":
+                inner[node] = inside.again(node, ())
+                break
+            chain.append(node)
+            node = node.inputs[0]
+        made = inner[node]
+        for view in reversed(chain):
+            made = inner[view] = inside.again(view, (made,))
+        return made
+
+    for node in group.nodes:
+        operands = tuple(inner[o] if group_of.get(o) is group else bring(o) for o in node.inputs)
+        inside.loc = node.loc
+        inner[node] = inside.again(node, operands)
+    wanted = [
+        node
+        for node in group.nodes
+        if node in outputs or any(group_of.get(user) is not group for user in used[node])
+    ]
+    results = list(dict.fromkeys(_computed(node) for node in wanted))
+    body = Graph("body", tuple(params.values()), tuple(inner[node] for node in results))
+    builder.loc = group.nodes[-1].loc
+    attrs = {
+        "body": Body(body),
+        "shape": group.shape,
+        "folded": group.folded or (),
+        "alignments": tuple(alignment[node] for node in results),
+        "overwrites": _overwrites(body),
+    }
+    made = builder.make(OPS["fused"], [new[n] for n in outside], attrs)
+    for index, node in enumerate(results):
+        new[node] = made if len(results) == 1 else builder.get(made, index=index)
+    for node in group.nodes:
+        if _is_index_view(node) and node.inputs[0] in new:
+            new[node] = builder.again(node, (new[node.inputs[0]],))
+
+
+def _overwrites(body: Graph) -> tuple[tuple[int, ...], ...]:
+    """For each output the params whose memory it may take over: read at the very element that is written.
+
+    A param that only ops of its own shape read, never through a view, is read at an element before the
+    output is stored there; so the two may share memory of one layout.
+    """
+    readers = users(body.nodes)
+    direct = [
+        number
+        for number, param in enumerate(body.params)
+        if not any(_is_index_view(user) for user in readers[param])
+    ]
+    return tuple(
+        tuple(n for n in direct if body.params[n].type.shape == output.shape and output.shape)  # type: ignore[union-attr]
+        for output in body.outputs
+    )
+
+
+def _computed(node: Node) -> Node:
+    """The value of the group that a chain of views inside it looks at."""
+    while _is_index_view(node):
+        node = node.inputs[0]
+    return node

@@ -1,0 +1,284 @@
+"""The native executor: a plan as tables of kernels and products on one arena, NumPy calls in between.
+
+An instance is an arena with the addresses that belong to it; a call takes an instance from the pool, lets
+`enter` store the addresses of the caller's arrays and of new results, and walks the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...compiler.ir.node import Graph, Node
+from ...compiler.ir.types import ArrayType, ScalarType
+from ...compiler.kernel.lower import REDUCTIONS
+from ...compiler.passes.fuse import fuse
+from ...compiler.passes.native import plan_native
+from ...compiler.plan import Action, Place, Plan, Step, Target
+from ..arena import Arena, empty, window
+from . import blas, engine
+from .operations import is_printable
+from .table import Segment, TableBuilder
+from .walker import walker
+
+_POOLED = 8
+_LONG_PLAN = 4_000_000
+
+
+def is_native(node: Node) -> bool:
+    """Whether a node's step runs natively whatever its layout is, or at least raises nothing."""
+    if node.op.name == "fused":
+        return True
+    dtype = getattr(node.type, "dtype", None)
+    return node.op.name == "matmul" and dtype in (np.float32, np.float64) and blas.find() is not None
+
+
+def can_fuse(node: Node) -> bool:
+    """Whether the printer has code for a node."""
+    if node.op.name in REDUCTIONS:
+        return node.dtype.kind in "fbiu" and is_printable("add", 2, node.inputs[0].dtype)
+    if node.op.name == "power":
+        return node.attrs.get("form") == "ufunc" and is_printable("power", 2, node.inputs[0].dtype)
+    if node.op.name == "cast":
+        return is_printable("cast", 1, node.inputs[0].dtype, node.dtype)
+    first = node.inputs[-1] if node.op.name == "where" else node.inputs[0]
+    return is_printable(node.op.name, len(node.inputs), first.dtype)
+
+
+class NativeExecutor:
+    """Runs a graph natively; the interface is that of the NumPy executor.
+
+    `executor(values)` takes the values of the params in order and returns one value an output, None for
+    commits. Calls are thread-safe and re-entrant.
+    """
+
+    def __init__(self, graph: Graph, layouts: Sequence[Any], targets: Sequence[Target]) -> None:
+        self.graph = fuse(graph, can_fuse)
+        self.plan: Plan = plan_native(self.graph, layouts, targets, is_native)
+        self._bases: dict[int, int] = {}
+        self._constants = self._number_bases()
+        builder = TableBuilder(self.plan, self._bases, engine.vector_bytes())
+        self.segments = builder.build()
+        self.llvm = builder.module_text()
+        self._library = (
+            engine.Library(engine.object_code(self.llvm, 1))
+            if builder.code.kernels or builder.code.products
+            else None
+        )
+        self._tables = [self._table(s) for s in self.segments]
+        self._enter, self._alive = walker()
+        self._pool: list[_Instance] = []
+        long = self.plan.intermediate_bytes > _LONG_PLAN
+        self._release = int(long)
+
+    def _number_bases(self) -> list[Any]:
+        """Give each buffer outside of the arena, and each constant, a base; the constants' arrays."""
+        plan = self.plan
+        self.param_slots = []
+        for position, param in enumerate(self.graph.params):
+            if isinstance(param.type, ArrayType):
+                self.param_slots.append(position)
+        by_param = {b.param: k for k, b in enumerate(plan.buffers) if b.place is Place.PARAM}
+        self.fresh = [k for k, b in enumerate(plan.buffers) if b.place is Place.FRESH]
+        count = 1
+        for position in self.param_slots:
+            self._bases[by_param[position]] = count
+            count += 1
+        for k in self.fresh:
+            self._bases[k] = count
+            count += 1
+        constants = []
+        for number, value in enumerate(plan.values):
+            if value.place is Place.CONSTANT and value.base is None and isinstance(value.type, ArrayType):
+                self._bases[-1 - number] = count
+                constants.append(np.ascontiguousarray(value.node.attrs["value"].value))
+                count += 1
+        self.base_count = count
+        self.fresh_values = [next(v for v in plan.values if v.buffer == k) for k in self.fresh]
+        return constants
+
+    def _table(self, segment: Segment) -> tuple[Any, Any] | None:
+        """The table and the arguments of a native segment as arrays of i64."""
+        if segment.step is not None:
+            return None
+        assert self._library is not None
+        address: dict[str, int] = {}
+        rows, arguments = [], []
+        for step in segment.native:
+            if step.symbol not in address:
+                address[step.symbol] = self._library.address(step.symbol)
+            rows.append([address[step.symbol], len(arguments), len(step.arguments), step.begin, step.end])
+            arguments += step.arguments
+        return np.array(rows, np.int64), np.array(arguments or [(0, 0)], np.int64)
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        pool = self._pool
+        try:
+            instance = pool.pop()
+        except IndexError:
+            instance = _Instance(self)
+        try:
+            return instance.run(values)
+        finally:
+            if len(pool) < _POOLED:
+                pool.append(instance)
+
+
+class _Instance:
+    """One arena, with tokens for the segments and the Python steps bound to it."""
+
+    def __init__(self, executor: NativeExecutor) -> None:
+        self.executor = executor
+        plan = executor.plan
+        self.arena = Arena(plan.arena_bytes)
+        self.bases = np.zeros(executor.base_count, np.int64)
+        self.bases[0] = self.arena.memory.ctypes.data
+        first = executor.base_count - len(executor._constants)
+        for k, constant in enumerate(executor._constants):
+            self.bases[first + k] = constant.ctypes.data
+        self.runs = []
+        self.actions: list[Callable[[_Call], None] | int] = []
+        for segment, table in zip(executor.segments, executor._tables, strict=True):
+            if table is None:
+                assert segment.step is not None
+                self.actions.append(_python_step(executor, self, segment.step))
+                continue
+            rows, arguments = table
+            run = np.array(
+                [
+                    rows.ctypes.data,
+                    len(rows),
+                    arguments.ctypes.data,
+                    self.bases.ctypes.data,
+                    1,
+                    executor._release,
+                ],
+                np.int64,
+            )
+            self.runs.append(run)
+            self.actions.append(run.ctypes.data)
+        self.windows: dict[int, Any] = {}
+
+    def window(self, number: int) -> Any:
+        """The array of a value in the arena or of a constant."""
+        found = self.windows.get(number)
+        if found is None:
+            value = self.executor.plan.values[number]
+            if value.place is Place.CONSTANT and value.base is None:
+                found = value.node.attrs["value"].value
+            elif value.place is Place.CONSTANT:
+                found = _seen(self.window(_root(self.executor.plan, number)), value)
+            else:
+                assert value.buffer is not None and isinstance(value.type, ArrayType)
+                offset = self.executor.plan.buffers[value.buffer].offset + value.offset
+                assert value.strides is not None
+                found = self.arena.array(value.type.shape, value.type.dtype, offset, value.strides)
+            self.windows[number] = found
+        return found
+
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        executor = self.executor
+        arrays = [values[i] for i in executor.param_slots]
+        arrays = [a if type(a) is np.ndarray else np.asarray(a) for a in arrays]
+        fresh = [empty(v.type.shape, v.type.dtype, v.strides) for v in executor.fresh_values]  # type: ignore[union-attr]
+        call = _Call(self, values, fresh)
+        arguments = (*arrays, *fresh)
+        enter = executor._enter
+        for action in self.actions:
+            if type(action) is int:
+                enter(action, *arguments)
+            else:
+                action(call)  # type: ignore[operator]
+        return [
+            None if n is None else call.result(n, t)
+            for n, t in zip(executor.plan.results, executor.plan.targets, strict=True)
+        ]
+
+
+class _Call:
+    """What one call knows: the caller's values, new results, values that NumPy or Python made."""
+
+    __slots__ = ("fresh", "instance", "made", "values")
+
+    def __init__(self, instance: _Instance, values: Sequence[Any], fresh: list[Any]) -> None:
+        self.instance = instance
+        self.values = values
+        self.fresh = fresh
+        self.made: dict[int, Any] = {}
+
+    def value(self, number: int) -> Any:
+        """A value as NumPy takes it."""
+        if number in self.made:
+            return self.made[number]
+        executor = self.instance.executor
+        plan = executor.plan
+        value = plan.values[number]
+        if value.place is Place.PARAM:
+            assert value.buffer is not None
+            position = plan.buffers[value.buffer].param
+            assert position is not None
+            given = self.values[position]
+            if value.base is None:
+                return given
+            return _seen(given, value)
+        if value.place is Place.FRESH:
+            assert value.buffer is not None
+            whole = self.fresh[executor.fresh.index(value.buffer)]
+            return whole if value.base is None else _seen(whole, value)
+        return self.instance.window(number)
+
+    def result(self, number: int, target: Target) -> Any:
+        found = self.value(number)
+        if target.kind == "scalar":
+            return np.asarray(found)[()]
+        if target.kind == "fresh" and not self.instance.executor.plan.values[number].type.size:  # type: ignore[union-attr]
+            return np.array(found)
+        return found
+
+
+def _root(plan: Plan, number: int) -> int:
+    """The value that a chain of views looks at."""
+    base = plan.values[number].base
+    while base is not None:
+        number, base = base, plan.values[base].base
+    return number
+
+
+def _seen(array: Any, value: Any) -> Any:
+    return window(np.asarray(array), value.type.shape, value.type.dtype, value.offset, value.strides)
+
+
+def _python_step(executor: NativeExecutor, instance: _Instance, step: Step) -> Callable[[_Call], None]:
+    """A step run by NumPy or Python; its result goes where the plan wants it."""
+    plan, node, inputs = executor.plan, step.node, step.inputs
+    numbers = bool(inputs) and all(isinstance(o.type, ScalarType) for o in node.inputs)
+    function: Any = node.op.python if numbers and node.op.python else node.op.numpy
+    attrs = dict(node.attrs)
+    outputs = step.more
+    kept = [n for n in outputs or (step.output,) if plan.values[n].buffer is not None]
+    silent = node.loc.backward
+
+    def compute(call: _Call) -> Any:
+        return function(*[call.value(n) for n in inputs], **attrs)
+
+    def run(call: _Call) -> None:
+        if step.action is Action.COPY:
+            call.value(step.output)[...] = call.value(inputs[0])
+            return
+        if silent:
+            with np.errstate(all="ignore"):
+                made = compute(call)
+        else:
+            made = compute(call)
+        if outputs:
+            indices = [plan.values[n].node.attrs["index"] for n in outputs]
+            for number, index in zip(outputs, indices, strict=True):
+                call.value(number)[...] = made[index]
+        elif kept:
+            call.value(step.output)[...] = made
+        else:
+            call.made[step.output] = made
+
+    return run

@@ -1,0 +1,480 @@
+"""Kernels as LLVM text: explicit vectors, one masked loop for each vector loop, no optimiser needed.
+
+The function is `void name(ptr args, i64 begin, i64 end)`: args holds one pointer per argument, begin and end
+bound the last loop of the kernel. Inside a vector loop every value is a vector; values from outside are
+splat where they are used. Accumulators live in phi nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...compiler.kernel.form import (
+    Accumulate,
+    Accumulator,
+    Affine,
+    Arg,
+    Compute,
+    Constant,
+    Kernel,
+    Load,
+    Loop,
+    Statement,
+    Store,
+)
+from .operations import compute
+from .types import DType, constant, literal, memory_type, scalar_type, suffix, value_type
+
+I64 = np.dtype(np.int64)
+BOOL = np.dtype(bool)
+
+
+@dataclass
+class _Running:
+    """An accumulator while its loops are printed: its terms are vectors if the vector loop is inside."""
+
+    accumulator: Accumulator
+    lanes: int
+    current: str = ""
+    error: str = ""
+
+    @property
+    def compensated(self) -> bool:
+        """Whether the sum carries its rounding error: double sums do, others run in a wider type."""
+        return self.accumulator.op == "add" and self.accumulator.dtype.kind == "f"
+
+
+@dataclass
+class _Name:
+    text: str
+    dtype: DType
+    lanes: int
+
+
+@dataclass
+class Module:
+    """LLVM text being put together: functions, and what they call."""
+
+    declarations: dict[str, None] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)
+    functions: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """The whole module."""
+        return "\n".join([*self.declarations, *self.definitions.values(), *self.functions]) + "\n"
+
+
+class _Printer:
+    def __init__(self, kernel: Kernel, symbol: str, module: Module, lanes: int) -> None:
+        self.kernel = kernel
+        self.symbol = symbol
+        self.module = module
+        self.lanes = lanes
+        self.lines: list[str] = []
+        self.count = 0
+        self.labels = 0
+        self.args: dict[str, Arg] = {arg.name: arg for arg in kernel.args}
+        self.names: dict[str, _Name] = {}
+        self.variables: dict[str, str] = {}
+        self.vector: str | None = None
+        self.mask = ""
+        self.running: dict[str, _Running] = {}
+        self.block = "entry"
+
+    # ---- writing
+
+    def let(self, instruction: str) -> str:
+        self.count += 1
+        name = f"%v{self.count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def line(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def label(self, hint: str) -> str:
+        self.labels += 1
+        return f"{hint}{self.labels}"
+
+    def start(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def declare(self, declaration: str) -> None:
+        self.module.declarations[declaration] = None
+
+    def define(self, symbol: str, text: str) -> None:
+        self.module.definitions[symbol] = text
+
+    # ---- values
+
+    @property
+    def here(self) -> int:
+        """Lanes of values made here."""
+        return self.lanes if self.vector is not None else 0
+
+    def value(self, name: str) -> str:
+        """A value with the lanes of this place."""
+        found = self.names[name]
+        if found.lanes or not self.here:
+            return found.text
+        return self.splat(found.text, found.dtype)
+
+    def splat(self, text: str, dtype: DType) -> str:
+        type_ = value_type(dtype, self.lanes)
+        first = self.let(f"insertelement {type_} poison, {scalar_type(dtype)} {text}, i64 0")
+        return self.let(
+            f"shufflevector {type_} {first}, {type_} poison, <{self.lanes} x i32> zeroinitializer"
+        )
+
+    def define(self, name: str, text: str, dtype: DType, lanes: int) -> None:
+        self.names[name] = _Name(text, dtype, lanes)
+
+    # ---- addresses
+
+    def address(self, arg: Arg, at: Affine, extra: str | None = None) -> str:
+        """A pointer to the element at an affine place, the vector variable at the loop's first lane."""
+        place = str(at.offset)
+        for variable, stride in at.strides:
+            index = self.variables[variable]
+            term = index if stride == 1 else self.let(f"mul nsw i64 {index}, {stride}")
+            place = term if place == "0" else self.let(f"add nsw i64 {place}, {term}")
+        if extra is not None:
+            place = extra if place == "0" else self.let(f"add nsw i64 {place}, {extra}")
+        return self.let(f"getelementptr {memory_type(arg.dtype)}, ptr %{arg.name}, i64 {place}")
+
+    def lane_pointers(self, arg: Arg, at: Affine, extra: str | None) -> str:
+        """A vector of pointers, one a lane."""
+        base = self.address(arg, at)
+        wide = f"<{self.lanes} x i64>"
+        stride = at.stride(self.vector or "")
+        steps = ", ".join(f"i64 {lane * stride}" for lane in range(self.lanes))
+        offsets = f"<{steps}>"
+        if extra is not None:
+            offsets = self.let(f"add nsw {wide} {offsets}, {extra}")
+        return self.let(f"getelementptr {memory_type(arg.dtype)}, ptr {base}, {wide} {offsets}")
+
+    def load(self, statement: Load) -> None:
+        arg = self.args[statement.arg]
+        extra, extra_lanes = None, 0
+        if statement.index is not None:
+            extra, extra_lanes = self.index(statement)
+        element, lanes = memory_type(arg.dtype), self.here
+        stride = statement.at.stride(self.vector) if self.vector is not None else 0
+        align = 1
+        if not lanes or (stride == 0 and not extra_lanes):
+            pointer = self.address(arg, statement.at, extra)
+            text = self.let(f"load {element}, ptr {pointer}, align {align}")
+            self.define(statement.result, self.from_memory(text, arg.dtype, 0), arg.dtype, 0)
+            return
+        type_ = f"<{lanes} x {element}>"
+        if stride == 1 and not extra_lanes:
+            pointer = self.address(arg, statement.at, extra)
+            name = f"@llvm.masked.load.v{lanes}{_memory_suffix(arg.dtype)}.p0"
+            self.declare(f"declare {type_} {name}(ptr, i32, <{lanes} x i1>, {type_})")
+            text = self.let(
+                f"call {type_} {name}(ptr {pointer}, i32 {align}, <{lanes} x i1> {self.mask}, {type_} zeroinitializer)"
+            )
+        else:
+            pointers = self.lane_pointers(arg, statement.at, extra if extra_lanes else None)
+            name = f"@llvm.masked.gather.v{lanes}{_memory_suffix(arg.dtype)}.v{lanes}p0"
+            self.declare(f"declare {type_} {name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {type_})")
+            text = self.let(
+                f"call {type_} {name}(<{lanes} x ptr> {pointers}, i32 {align}, "
+                f"<{lanes} x i1> {self.mask}, {type_} zeroinitializer)"
+            )
+        self.define(statement.result, self.from_memory(text, arg.dtype, lanes), arg.dtype, lanes)
+
+    def index(self, statement: Load) -> tuple[str, int]:
+        """The place that an index value adds, as i64 or a vector of them."""
+        assert statement.index is not None
+        found = self.names[statement.index]
+        text, lanes = found.text, found.lanes
+        old, new = value_type(found.dtype, lanes), value_type(I64, lanes)
+        if found.dtype.itemsize < 8:
+            text = self.let(f"{'sext' if found.dtype.kind == 'i' else 'zext'} {old} {text} to {new}")
+        return self.let(f"mul nsw {new} {text}, {constant(statement.index_stride, I64, lanes)}"), lanes
+
+    def from_memory(self, text: str, dtype: DType, lanes: int) -> str:
+        if dtype.kind != "b":
+            return text
+        type_ = f"<{lanes} x i8>" if lanes else "i8"
+        return self.let(f"icmp ne {type_} {text}, {'zeroinitializer' if lanes else '0'}")
+
+    def store(self, statement: Store) -> None:
+        arg, lanes = self.args[statement.arg], self.here
+        text = self.value(statement.value)
+        if arg.dtype.kind == "b":
+            text = self.let(
+                f"zext {value_type(BOOL, lanes)} {text} to {f'<{lanes} x i8>' if lanes else 'i8'}"
+            )
+        element, align = memory_type(arg.dtype), 1
+        if not lanes:
+            self.line(f"store {element} {text}, ptr {self.address(arg, statement.at)}, align {align}")
+            return
+        type_ = f"<{lanes} x {element}>"
+        if statement.at.stride(self.vector or "") == 1:
+            name = f"@llvm.masked.store.v{lanes}{_memory_suffix(arg.dtype)}.p0"
+            self.declare(f"declare void {name}({type_}, ptr, i32, <{lanes} x i1>)")
+            place = f"ptr {self.address(arg, statement.at)}"
+        else:
+            name = f"@llvm.masked.scatter.v{lanes}{_memory_suffix(arg.dtype)}.v{lanes}p0"
+            self.declare(f"declare void {name}({type_}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
+            place = f"<{lanes} x ptr> {self.lane_pointers(arg, statement.at, None)}"
+        self.line(f"call void {name}({type_} {text}, {place}, i32 {align}, <{lanes} x i1> {self.mask})")
+
+    # ---- statements
+
+    def run(self, statements: Sequence[Statement]) -> None:
+        for statement in statements:
+            if isinstance(statement, Constant):
+                self.define(statement.result, literal(statement.value, statement.dtype), statement.dtype, 0)
+            elif isinstance(statement, Load):
+                self.load(statement)
+            elif isinstance(statement, Compute):
+                self.compute(statement)
+            elif isinstance(statement, Store):
+                self.store(statement)
+            elif isinstance(statement, Accumulate):
+                self.accumulate(statement)
+            else:
+                self.loop(statement, "0", str(statement.extent))
+
+    def compute(self, statement: Compute) -> None:
+        found = [self.names[name] for name in statement.operands]
+        lanes = self.here if any(f.lanes for f in found) else 0
+        operands = [self.value(name) if lanes else self.names[name].text for name in statement.operands]
+        dtypes = [f.dtype for f in found]
+        text = compute(self, statement.op, operands, dtypes, statement.dtype, lanes)
+        self.define(statement.result, text, statement.dtype, lanes)
+
+    def accumulate(self, statement: Accumulate) -> None:
+        running = self.running[statement.accumulator]
+        accumulator, lanes = running.accumulator, running.lanes
+        text = self.value(statement.value)
+        type_ = value_type(accumulator.dtype, lanes)
+        if self.vector is not None and lanes and self._owns_vector(accumulator):
+            rest = constant(_neutral(accumulator), accumulator.dtype, lanes)
+            text = self.let(f"select <{lanes} x i1> {self.mask}, {type_} {text}, {type_} {rest}")
+        if running.compensated:
+            self.two_sum(running, text, type_)
+            return
+        running.current = compute(
+            self, accumulator.op, [running.current, text], [accumulator.dtype] * 2, accumulator.dtype, lanes
+        )
+
+    def two_sum(self, running: _Running, text: str, type_: str) -> None:
+        """Add a term and gather the rounding error (Knuth, TAOCP vol. 2, 4.2.2, theorem B)."""
+        total = self.let(f"fadd {type_} {running.current}, {text}")
+        back = self.let(f"fsub {type_} {total}, {running.current}")
+        rest = self.let(f"fsub {type_} {total}, {back}")
+        first = self.let(f"fsub {type_} {running.current}, {rest}")
+        second = self.let(f"fsub {type_} {text}, {back}")
+        error = self.let(f"fadd {type_} {first}, {second}")
+        running.error = self.let(f"fadd {type_} {running.error}, {error}")
+        running.current = total
+
+    def _owns_vector(self, accumulator: Accumulator) -> bool:
+        return accumulator.name in self._vector_sums
+
+    _vector_sums: frozenset[str] = frozenset()
+
+    # ---- loops
+
+    def loop(self, loop: Loop, begin: str, end: str) -> None:
+        vector = loop.kind == "vector"
+        sums = self._vector_sums
+        if not vector and self.vector is None and _holds_vector(loop):
+            self._vector_sums = sums | {
+                a.name for a in loop.accumulators if _accumulates_in_vector(loop, a.name)
+            }
+        elif vector:
+            self._vector_sums = sums | {a.name for a in loop.accumulators}
+        for accumulator in loop.accumulators:
+            inside = self.vector is not None or accumulator.name in self._vector_sums
+            running = _Running(accumulator, self.lanes if inside else 0)
+            running.current = constant(accumulator.init, accumulator.dtype, running.lanes)
+            running.error = constant(0, accumulator.dtype, running.lanes)
+            self.running[accumulator.name] = running
+        head, body, done = self.label("head"), self.label("body"), self.label("done")
+        before = self.block
+        self.line(f"br label %{head}")
+        self.start(head)
+        index = f"%i{self.labels}"
+        following = f"%n{self.labels}"
+        place = len(self.lines)
+        carried = [r for r in self.running.values() if r.accumulator.name not in self.names]
+        entering = [(r, r.current, r.error) for r in carried]
+        phis = []
+        for running in carried:
+            self.count += 1
+            phis.append((f"%s{self.count}", f"%e{self.count}"))
+            running.current, running.error = phis[-1]
+        more = self.let(f"icmp slt i64 {index}, {end}")
+        self.line(f"br i1 {more}, label %{body}, label %{done}")
+        self.start(body)
+        self.variables[loop.variable] = index
+        outer_vector, outer_mask = self.vector, self.mask
+        if vector:
+            self.vector = loop.variable
+            self.mask = self.lane_mask(index, end)
+        self.run(loop.body)
+        latch = self.block
+        self.line(f"{following} = add nsw i64 {index}, {self.lanes if vector else 1}")
+        self.line(f"br label %{head}")
+        self.vector, self.mask = outer_vector, outer_mask
+        self.lines[place:place] = self.phis(index, begin, following, before, latch, carried, entering, phis)
+        for running, (total, error) in zip(carried, phis, strict=True):
+            running.current, running.error = total, error
+        self.start(done)
+        for accumulator in loop.accumulators:
+            self.finish(self.running.pop(accumulator.name))
+        self._vector_sums = sums
+
+    def phis(
+        self,
+        index: str,
+        begin: str,
+        following: str,
+        before: str,
+        latch: str,
+        carried: Any,
+        entering: Any,
+        phis: Any,
+    ) -> list[str]:
+        lines = [f"  {index} = phi i64 [ {begin}, %{before} ], [ {following}, %{latch} ]"]
+        for running, (_, first, first_error), (total, error) in zip(carried, entering, phis, strict=True):
+            type_ = value_type(running.accumulator.dtype, running.lanes)
+            lines.append(f"  {total} = phi {type_} [ {first}, %{before} ], [ {running.current}, %{latch} ]")
+            if running.compensated:
+                lines.append(
+                    f"  {error} = phi {type_} [ {first_error}, %{before} ], [ {running.error}, %{latch} ]"
+                )
+        return lines
+
+    def lane_mask(self, index: str, end: str) -> str:
+        """Which lanes lie before the end."""
+        left = self.let(f"sub nsw i64 {end}, {index}")
+        wide = self.splat(left, I64)
+        lanes = ", ".join(f"i64 {lane}" for lane in range(self.lanes))
+        return self.let(f"icmp slt <{self.lanes} x i64> <{lanes}>, {wide}")
+
+    def finish(self, running: _Running) -> None:
+        """The value of an accumulator after its loops: lanes are folded if the vector loop was inside."""
+        accumulator, lanes = running.accumulator, running.lanes
+        dtype, text = accumulator.dtype, running.current
+        type_ = value_type(dtype, lanes)
+        fold = bool(lanes) and accumulator.name in self._vector_sums and self.vector is None
+        if running.compensated and not fold:
+            text = self.let(f"fadd {type_} {text}, {running.error}")
+        if fold and running.compensated:
+            text = self.fold_sum(running)
+            lanes = 0
+        elif fold:
+            text = self.fold(accumulator, text, lanes)
+            lanes = 0
+        self.define(accumulator.name, text, dtype, lanes)
+
+    def fold_sum(self, running: _Running) -> str:
+        """Add up the lanes pairwise, the errors once."""
+        dtype = running.accumulator.dtype
+        total = self._halved(running.current, dtype, "fadd")
+        error = self._halved(running.error, dtype, "fadd")
+        return self.let(f"fadd {scalar_type(dtype)} {total}, {error}")
+
+    def _halved(self, text: str, dtype: DType, op: str) -> str:
+        lanes = self.lanes
+        while lanes > 1:
+            type_, half = value_type(dtype, lanes), lanes // 2
+            low = ", ".join(f"i32 {i}" for i in range(half))
+            high = ", ".join(f"i32 {i + half}" for i in range(half))
+            first = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{low}>")
+            second = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{high}>")
+            text = self.let(f"{op} {value_type(dtype, half)} {first}, {second}")
+            lanes = half
+        return self.let(f"extractelement {value_type(dtype, 1)} {text}, i64 0")
+
+    def fold(self, accumulator: Accumulator, text: str, lanes: int) -> str:
+        """Fold the lanes of a vector with the accumulator's op."""
+        dtype = accumulator.dtype
+        while lanes > 1:
+            type_, half = value_type(dtype, lanes), lanes // 2
+            low = ", ".join(f"i32 {i}" for i in range(half))
+            high = ", ".join(f"i32 {i + half}" for i in range(half))
+            first = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{low}>")
+            second = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{high}>")
+            text = compute(self, accumulator.op, [first, second], [dtype] * 2, dtype, half)
+            lanes = half
+        return self.let(f"extractelement {value_type(dtype, 1)} {text}, i64 0")
+
+    # ---- the whole function
+
+    def function(self) -> str:
+        for number, arg in enumerate(self.kernel.args):
+            if arg.role == "scratch":
+                room = arg.high + self.lanes
+                self.line(f"%{arg.name} = alloca [{room} x {memory_type(arg.dtype)}], align 64")
+                continue
+            slot = self.let(f"getelementptr ptr, ptr %args, i64 {number}")
+            self.line(f"%{arg.name} = load ptr, ptr {slot}, align 8")
+        *first, last = self.kernel.body
+        self.run(first)
+        if isinstance(last, Loop):
+            self.loop(last, "%begin", "%end")
+        else:
+            self.run([last])
+        self.line("ret void")
+        head = f"define void @{self.symbol}(ptr noalias readonly %args, i64 %begin, i64 %end) {{\nentry:"
+        return "\n".join([head, *self.lines, "}"])
+
+
+def _memory_suffix(dtype: DType) -> str:
+    return "i8" if dtype.kind == "b" else suffix(dtype, 0)
+
+
+def _neutral(accumulator: Accumulator) -> Any:
+    if accumulator.op in ("add", "multiply"):
+        return 0 if accumulator.op == "add" else 1
+    return accumulator.init
+
+
+def _holds_vector(loop: Loop) -> bool:
+    return any(isinstance(s, Loop) and (s.kind == "vector" or _holds_vector(s)) for s in loop.body)
+
+
+def _accumulates_in_vector(loop: Loop, name: str) -> bool:
+    """Whether the accumulate of this accumulator stands inside a vector loop below this one."""
+    return any(
+        isinstance(s, Loop)
+        and (
+            (
+                s.kind == "vector"
+                and any(isinstance(t, Accumulate) and t.accumulator == name for t in _flat(s))
+            )
+            or (s.kind != "vector" and _accumulates_in_vector(s, name))
+        )
+        for s in loop.body
+    )
+
+
+def _flat(loop: Loop) -> Any:
+    for statement in loop.body:
+        yield statement
+        if isinstance(statement, Loop):
+            yield from _flat(statement)
+
+
+def print_kernel(kernel: Kernel, symbol: str, module: Module, vector_bytes: int = 64) -> None:
+    """Add a kernel's function to a module; vectors are twice as wide as a register of `vector_bytes`.
+
+    Raises NotPrintable for dtypes and ops without code.
+    """
+    widths = [arg.dtype.itemsize for arg in kernel.args if arg.dtype.kind == "f"] or [
+        arg.dtype.itemsize for arg in kernel.args
+    ]
+    lanes = max(2, 2 * vector_bytes // max(widths, default=8))
+    module.functions.append(_Printer(kernel, symbol, module, lanes).function())

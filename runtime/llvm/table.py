@@ -1,0 +1,223 @@
+"""From a native plan to segments: tables of native steps, and NumPy calls between them.
+
+A native step is a kernel or a matrix product with the places of its arguments. Kernels with the same text
+share code; places are (base, byte offset) pairs that the walker resolves at each call.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...compiler.ir.builder import Builder
+from ...compiler.ir.node import Graph, Node
+from ...compiler.ir.types import ArrayType
+from ...compiler.kernel.collapse import collapse
+from ...compiler.kernel.form import Kernel, Loop
+from ...compiler.kernel.lower import NotLowered, lower
+from ...compiler.kernel.space import choose_space
+from ...compiler.kernel.verify import verify_kernel
+from ...compiler.plan import Action, Place, Plan, Step, Value
+from . import blas
+from .printer import Module, print_kernel
+from .types import NotPrintable
+
+Argument = tuple[int, int]
+
+
+@dataclass
+class NativeStep:
+    """A call: the symbol of its function, its arguments, the range of its outermost loop."""
+
+    symbol: str
+    arguments: list[Argument]
+    begin: int = 0
+    end: int = 0
+
+
+@dataclass
+class Segment:
+    """Steps that run one after the other: all native, or one by NumPy."""
+
+    native: list[NativeStep] = field(default_factory=list)
+    step: Step | None = None
+
+
+@dataclass
+class Code:
+    """The functions of a plan by their text, and the constants that it reads."""
+
+    kernels: dict[str, tuple[str, Kernel]] = field(default_factory=dict)
+    products: dict[str, Any] = field(default_factory=dict)
+
+
+class TableBuilder:
+    """Turns the steps of a plan into segments."""
+
+    def __init__(self, plan: Plan, base_of: dict[int, int], vector_bytes: int) -> None:
+        self.plan = plan
+        self.base_of = base_of
+        self.vector_bytes = vector_bytes
+        self.code = Code()
+        self.number_of = {v.node: n for n, v in enumerate(plan.values) if v.place is Place.CONSTANT}
+        self.segments: list[Segment] = []
+
+    def build(self) -> list[Segment]:
+        """The segments in order."""
+        for step in self.plan.steps:
+            if step.action is Action.VIEW:
+                if self.plan.values[step.output].buffer is None:
+                    self.segments.append(Segment(step=step))
+                continue
+            made = self.native(step)
+            if made is None:
+                self.segments.append(Segment(step=step))
+                continue
+            if not self.segments or self.segments[-1].step is not None:
+                self.segments.append(Segment())
+            self.segments[-1].native += made
+        return self.segments
+
+    def native(self, step: Step) -> list[NativeStep] | None:
+        """The calls of a step; None where NumPy has to run it."""
+        values = [self.plan.values[n] for n in step.inputs]
+        outputs = [self.plan.values[n] for n in step.more or (step.output,)]
+        if not all(self.is_placed(v) for v in (*values, *outputs)):
+            return None
+        try:
+            if step.action is Action.COPY:
+                return [self.copy(values[0], outputs[0])]
+            if step.node.op.name == "fused":
+                return [self.fused(step.node, values, outputs)]
+            if step.node.op.name == "matmul":
+                return self.matmul(step.node, values, outputs[0])
+        except (NotLowered, NotPrintable):
+            return None
+        return None
+
+    def is_placed(self, value: Value) -> bool:
+        known = value.buffer is not None or value.place is Place.CONSTANT
+        return known and value.strides is not None and isinstance(value.type, ArrayType)
+
+    # ---- places
+
+    def place(self, value: Value) -> Argument:
+        """The base and byte offset of a value's element 0."""
+        if value.place is Place.CONSTANT:
+            root = value
+            while root.base is not None:
+                root = self.plan.values[root.base]
+            return self.base_of[-1 - self.number_of[root.node]], value.offset
+        assert value.buffer is not None
+        buffer = self.plan.buffers[value.buffer]
+        if buffer.place is Place.ARENA:
+            return 0, buffer.offset + value.offset
+        return self.base_of[value.buffer], value.offset
+
+    def elements(self, value: Value) -> tuple[int, ...]:
+        """Strides in elements."""
+        assert value.strides is not None and isinstance(value.type, ArrayType)
+        size = value.type.dtype.itemsize
+        if any(s % size for s in value.strides):
+            raise NotLowered("strides that are no multiple of the item size")
+        return tuple(s // size for s in value.strides)
+
+    # ---- kernels
+
+    def fused(self, node: Node, inputs: Sequence[Value], outputs: Sequence[Value]) -> NativeStep:
+        attrs = node.attrs
+        body: Graph = attrs["body"].graph
+        strides = [self.elements(v) for v in inputs]
+        out_strides = [self.elements(v) for v in outputs]
+        space = choose_space(body, attrs["shape"], attrs["folded"], attrs["alignments"], strides, out_strides)
+        return self.kernel(lower("kernel", body, space, strides, out_strides), inputs, outputs)
+
+    def copy(self, source: Value, target: Value) -> NativeStep:
+        assert isinstance(target.type, ArrayType)
+        param = Builder().param("x", source.type)
+        body = Graph("copy", (param,), (param,))
+        axes = tuple(range(target.type.ndim))
+        strides, out_strides = [self.elements(source)], [self.elements(target)]
+        space = choose_space(body, target.type.shape, (), [axes], strides, out_strides)
+        return self.kernel(lower("kernel", body, space, strides, out_strides), [source], [target])
+
+    def kernel(self, kernel: Kernel, inputs: Sequence[Value], outputs: Sequence[Value]) -> NativeStep:
+        kernel = collapse(kernel)
+        verify_kernel(kernel)
+        last = kernel.body[-1]
+        end = last.extent if isinstance(last, Loop) else 1
+        text = str(kernel)
+        if text not in self.code.kernels:
+            print_kernel(kernel, "probe", Module(), self.vector_bytes)
+            self.code.kernels[text] = f"kernel{len(self.code.kernels)}", kernel
+        places = {f"a{n}": self.place(v) for n, v in enumerate(inputs)}
+        places |= {f"o{n}": self.place(v) for n, v in enumerate(outputs)}
+        arguments = [places.get(arg.name, (-1, 0)) for arg in kernel.args]
+        return NativeStep(self.code.kernels[text][0], arguments, 0, end)
+
+    # ---- products
+
+    def matmul(self, node: Node, inputs: Sequence[Value], output: Value) -> list[NativeStep] | None:
+        """One gemm for each matrix of the stack; None where a layout is not one of BLAS'."""
+        found = blas.find()
+        assert isinstance(output.type, ArrayType)
+        dtype = output.type.dtype
+        if found is None or not found.gemm(dtype) or not output.type.size or not inputs[0].type.size:  # type: ignore[union-attr]
+            return None
+        x, y = inputs
+        a, b = _orientation(x), _orientation(y)
+        strides = self.elements(output)
+        if a is None or b is None or strides[-1] != 1 or strides[-2] < max(1, output.type.shape[-1]):
+            return None
+        symbol = f"gemm_{dtype.char}"
+        self.code.products[symbol] = dtype
+        assert isinstance(x.type, ArrayType)
+        m, n, k = output.type.shape[-2], output.type.shape[-1], x.type.shape[-1]
+        numbers = [a[0], b[0], m, n, k, a[1], b[1], strides[-2], _bits(1.0), _bits(0.0)]
+        steps = []
+        places = [self.place(v) for v in (x, y, output)]
+        for index in np.ndindex(*output.type.shape[:-2]):
+            arguments = [
+                (base, offset + sum(i * s for i, s in zip(index, v.strides or (), strict=False)))
+                for (base, offset), v in zip(places, (x, y, output), strict=True)
+            ]
+            steps.append(NativeStep(symbol, [*arguments, *((-1, number) for number in numbers)]))
+        return steps
+
+    # ---- code
+
+    def module_text(self) -> str:
+        """LLVM text of every function the segments call."""
+        module = Module()
+        for symbol, kernel in self.code.kernels.values():
+            print_kernel(replace(kernel, name=symbol), symbol, module, self.vector_bytes)
+        found = blas.find()
+        for symbol, dtype in self.code.products.items():
+            assert found is not None
+            module.functions.append(blas.gemm_function(symbol, dtype, found))
+        return module.text()
+
+
+def _bits(number: float) -> int:
+    """A double as the i64 of its bits."""
+    found: int = struct.unpack("<q", struct.pack("<d", number))[0]
+    return found
+
+
+def _orientation(value: Value) -> tuple[int, int] | None:
+    """How BLAS reads a matrix (as it is, or transposed) and the distance of its rows; None where it cannot."""
+    assert value.strides is not None and isinstance(value.type, ArrayType)
+    size = value.type.dtype.itemsize
+    rows, columns = value.type.shape[-2:]
+    row, column = value.strides[-2:]
+    if row % size or column % size:
+        return None
+    if (column == size or columns == 1) and (row >= columns * size or rows == 1):
+        return blas.NO_TRANSPOSE, max(row // size, columns, 1) if rows > 1 else max(columns, 1)
+    if (row == size or rows == 1) and (column >= rows * size or columns == 1):
+        return blas.TRANSPOSE, max(column // size, rows, 1) if columns > 1 else max(rows, 1)
+    return None

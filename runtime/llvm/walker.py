@@ -1,0 +1,191 @@
+"""The native loop that runs a plan: a table of functions and arguments, and the way in from Python.
+
+A table entry is (function, first argument, argument count, begin, end) as five i64; an argument is a pair
+(base, offset): the pointer `bases[base] + offset`, or the plain integer `offset` where base is -1. The way
+in is a builtin made here, `enter(run, *arrays)`: it stores the arrays' data pointers into the bases of the
+run, walks the table, and returns None. It leans on two facts that are checked by a probe before use: where
+an ndarray keeps its data pointer and what METH_FASTCALL passes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+MOST_ARGUMENTS = 256
+DATA_OFFSET = 16
+
+WALK = f"""
+define void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases) {{
+entry:
+  %block = alloca [{MOST_ARGUMENTS} x i64], align 64
+  br label %head
+head:
+  %step = phi i64 [ 0, %entry ], [ %next, %done ]
+  %more = icmp slt i64 %step, %steps
+  br i1 %more, label %body, label %out
+body:
+  %row = mul nsw i64 %step, 5
+  %p0 = getelementptr i64, ptr %table, i64 %row
+  %address = load i64, ptr %p0, align 8
+  %p1 = getelementptr i64, ptr %p0, i64 1
+  %first = load i64, ptr %p1, align 8
+  %p2 = getelementptr i64, ptr %p0, i64 2
+  %count = load i64, ptr %p2, align 8
+  %p3 = getelementptr i64, ptr %p0, i64 3
+  %begin = load i64, ptr %p3, align 8
+  %p4 = getelementptr i64, ptr %p0, i64 4
+  %end = load i64, ptr %p4, align 8
+  br label %arghead
+arghead:
+  %k = phi i64 [ 0, %body ], [ %knext, %argdone ]
+  %kmore = icmp slt i64 %k, %count
+  br i1 %kmore, label %argbody, label %call
+argbody:
+  %at = add nsw i64 %first, %k
+  %pair = mul nsw i64 %at, 2
+  %q0 = getelementptr i64, ptr %arguments, i64 %pair
+  %base = load i64, ptr %q0, align 8
+  %q1 = getelementptr i64, ptr %q0, i64 1
+  %offset = load i64, ptr %q1, align 8
+  %plain = icmp slt i64 %base, 0
+  br i1 %plain, label %argdone, label %pointer
+pointer:
+  %bp = getelementptr i64, ptr %bases, i64 %base
+  %start = load i64, ptr %bp, align 8
+  %place = add i64 %start, %offset
+  br label %argdone
+argdone:
+  %value = phi i64 [ %offset, %argbody ], [ %place, %pointer ]
+  %slot = getelementptr i64, ptr %block, i64 %k
+  store i64 %value, ptr %slot, align 8
+  %knext = add nsw i64 %k, 1
+  br label %arghead
+call:
+  %function = inttoptr i64 %address to ptr
+  call void %function(ptr %block, i64 %begin, i64 %end)
+  br label %done
+done:
+  %next = add nsw i64 %step, 1
+  br label %head
+out:
+  ret void
+}}
+"""
+
+# A run is six i64: table, steps, arguments, bases, the first base that arrays go to, whether to let the GIL go.
+ENTER = f"""
+declare ptr @PyLong_AsVoidPtr(ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+define ptr @enter(ptr %self, ptr %args, i64 %count) {{
+entry:
+  %token = load ptr, ptr %args, align 8
+  %as_pointer = inttoptr i64 {{as_pointer}} to ptr
+  %run = call ptr %as_pointer(ptr %token)
+  %p0 = load ptr, ptr %run, align 8
+  %r1 = getelementptr i64, ptr %run, i64 1
+  %steps = load i64, ptr %r1, align 8
+  %r2 = getelementptr i64, ptr %run, i64 2
+  %arguments = load ptr, ptr %r2, align 8
+  %r3 = getelementptr i64, ptr %run, i64 3
+  %bases = load ptr, ptr %r3, align 8
+  %r4 = getelementptr i64, ptr %run, i64 4
+  %first = load i64, ptr %r4, align 8
+  %r5 = getelementptr i64, ptr %run, i64 5
+  %free = load i64, ptr %r5, align 8
+  br label %head
+head:
+  %k = phi i64 [ 1, %entry ], [ %next, %body ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %body, label %go
+body:
+  %slot = getelementptr ptr, ptr %args, i64 %k
+  %array = load ptr, ptr %slot, align 8
+  %field = getelementptr i8, ptr %array, i64 {DATA_OFFSET}
+  %data = load i64, ptr %field, align 8
+  %number = sub nsw i64 %k, 1
+  %where = add nsw i64 %first, %number
+  %target = getelementptr i64, ptr %bases, i64 %where
+  store i64 %data, ptr %target, align 8
+  %next = add nsw i64 %k, 1
+  br label %head
+go:
+  %release = icmp ne i64 %free, 0
+  br i1 %release, label %unlocked, label %locked
+locked:
+  call void @walk(ptr %p0, i64 %steps, ptr %arguments, ptr %bases)
+  br label %leave
+unlocked:
+  %save = inttoptr i64 {{save}} to ptr
+  %state = call ptr %save()
+  call void @walk(ptr %p0, i64 %steps, ptr %arguments, ptr %bases)
+  %restore = inttoptr i64 {{restore}} to ptr
+  call void %restore(ptr %state)
+  br label %leave
+leave:
+  %none = inttoptr i64 {{none}} to ptr
+  %hold = inttoptr i64 {{hold}} to ptr
+  call void %hold(ptr %none)
+  ret ptr %none
+}}
+"""
+
+
+def _python(name: str) -> int:
+    """The address of a function of the C API."""
+    found = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    assert found is not None
+    return found
+
+
+def enter_text() -> str:
+    """The walker and the way in, with this process's addresses of the C API."""
+    body = ENTER.split("define", 1)[1]
+    for name, value in {
+        "as_pointer": _python("PyLong_AsVoidPtr"),
+        "save": _python("PyEval_SaveThread"),
+        "restore": _python("PyEval_RestoreThread"),
+        "hold": _python("Py_IncRef"),
+        "none": id(None),
+    }.items():
+        body = body.replace(f"{{{name}}}", str(value))
+    return WALK + "\ndefine" + body
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+METH_FASTCALL = 0x0080
+
+
+@lru_cache(maxsize=1)
+def walker() -> tuple[Any, Any]:
+    """(enter, what keeps it alive). `enter(run, *arrays)` is a builtin function."""
+    from .engine import Library, object_code
+
+    library = Library(object_code(enter_text(), 1))
+    definition = _MethodDef(b"enter", library.address("enter"), METH_FASTCALL, None)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.py_object]
+    enter = make(ctypes.byref(definition), None, None)
+    probe_array_layout()
+    return enter, (library, definition)
+
+
+def probe_array_layout() -> None:
+    """Raise OSError unless an ndarray keeps its data pointer where `enter` looks."""
+    for array in (np.arange(5.0), np.arange(6)[2:], np.ones((2, 3), np.float32).T):
+        held = ctypes.c_size_t.from_address(id(array) + DATA_OFFSET).value
+        if held != array.ctypes.data:
+            raise OSError("this build of NumPy keeps an array's data pointer elsewhere")

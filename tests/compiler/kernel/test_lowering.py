@@ -1,0 +1,149 @@
+"""Bodies lowered to kernels: the text, the verifier, and the evaluator held against NumPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tapeless.compiler.ir import Graph
+from tapeless.compiler.ir.parse import parse
+from tapeless.compiler.kernel.collapse import collapse
+from tapeless.compiler.kernel.evaluate import evaluate
+from tapeless.compiler.kernel.form import Affine, Arg, Compute, Kernel, Load, Loop, Store
+from tapeless.compiler.kernel.lower import Space, lower
+from tapeless.compiler.kernel.space import choose_space
+from tapeless.compiler.kernel.verify import KernelError, verify_kernel
+from tapeless.compiler.passes.strides import c_strides
+from tapeless.runtime.interpret import interpret
+
+SOFTMAX = """
+graph @softmax(%x: f32[4,8], %b: f32[8]) {
+  %0: f32[4,8] = broadcast %b {axes=(1,), shape=(4, 8)}
+  %1: f32[4,8] = add %x, %0
+  %2: f32[4] = max %1 {axes=(1,)}
+  %3: f32[4,8] = broadcast %2 {axes=(0,), shape=(4, 8)}
+  %4: f32[4,8] = subtract %1, %3
+  %5: f32[4,8] = exp %4
+  %6: f32[4] = sum %5 {axes=(1,), dtype=f32}
+  %7: f32[4,8] = broadcast %6 {axes=(0,), shape=(4, 8)}
+  %8: f32[4,8] = divide %5, %7
+  return %8
+}
+"""
+COLUMNS = """
+graph @columns(%x: f64[5,7], %w: f64[7]) {
+  %0: f64[5,7] = multiply %x, %x
+  %1: f64[7] = sum %0 {axes=(0,), dtype=f64}
+  %2: f64[7] = subtract %w, %1
+  return %0, %2
+}
+"""
+WHOLE = """
+graph @whole(%x: f64[5,7]) {
+  %0: f64[5,7] = absolute %x
+  %1: f64[] = sum %0 {axes=(0, 1), dtype=f64}
+  return %1
+}
+"""
+VIEWS = """
+graph @views(%x: f64[6,4], %y: f64[4,3]) {
+  %0: f64[3,4] = slice %x {size=(3, 4), start=(5, 0), step=(-2, 1)}
+  %1: f64[3,4] = transpose %y {axes=(1, 0)}
+  %2: f64[3,4] = add %0, %1
+  %3: bool[3,4] = less %0, %1
+  %4: f64[3,4] = where %3, %2, %0
+  return %4
+}
+"""
+INTEGERS = """
+graph @integers(%x: i32[9], %m: bool[9]) {
+  %0: i64[9] = cast %x {dtype=i64}
+  %1: i64[9] = multiply %0, %0
+  %2: i64[] = max %1 {axes=(0,)}
+  %3: bool[] = any %m {axes=(0,)}
+  return %1, %2, %3
+}
+"""
+CASES = {
+    "softmax": (SOFTMAX, (4, 8), (1,), ((0, 1),)),
+    "columns": (COLUMNS, (5, 7), (0,), ((0, 1), (1,))),
+    "whole": (WHOLE, (5, 7), (0, 1), ((),)),
+    "views": (VIEWS, (3, 4), (), ((0, 1),)),
+    "integers": (INTEGERS, (9,), (0,), ((0,), (), ())),
+}
+
+
+def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return c_strides(shape, 1)
+
+
+def lowered(text: str, shape: Any, folded: Any, alignments: Any) -> tuple[Graph, Kernel]:
+    body = parse(text)
+    strides = [strides_of(p.shape) for p in body.params]
+    out_strides = [strides_of(o.shape) for o in body.outputs]
+    space = choose_space(body, shape, folded, alignments, strides, out_strides)
+    return body, collapse(lower("kernel", body, space, strides, out_strides))
+
+
+def values_for(body: Graph) -> list[Any]:
+    rng = np.random.default_rng(0)
+    return [np.asarray(10 * rng.normal(size=p.shape)).astype(p.dtype) for p in body.params]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_lowered_body_is_valid_and_computes_what_numpy_does(name: str) -> None:
+    body, kernel = lowered(*CASES[name])
+    verify_kernel(kernel)
+    values = values_for(body)
+    memory = {f"a{n}": v.ravel().copy() for n, v in enumerate(values)}
+    memory |= {f"o{n}": np.zeros(max(1, int(np.prod(o.shape))), o.dtype) for n, o in enumerate(body.outputs)}
+    evaluate(kernel, memory)
+    for number, wanted in enumerate(interpret(body, values)):
+        found = memory[f"o{number}"].reshape(np.shape(wanted))
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_text_of_kernels(name: str, golden: Any) -> None:
+    golden(f"kernel_{name}", str(lowered(*CASES[name])[1]))
+
+
+def test_a_costly_value_is_computed_once_a_row() -> None:
+    text = str(lowered(*CASES["softmax"])[1])
+    assert text.count(" = exp ") == 1
+    assert "scratch" in text
+
+
+def test_contiguous_loops_become_one() -> None:
+    body = parse("graph @f(%x: f64[5,7]) { %0: f64[5,7] = negative %x return %0 }")
+    space = Space((5, 7), (0, 1), 1, ((0, 1),))
+    kernel = collapse(lower("f", body, space, [(7, 1)], [(7, 1)]))
+    assert "for i1 in 35 vector" in str(kernel)
+    gap = collapse(lower("f", body, space, [(8, 1)], [(7, 1)]))
+    assert "for i0 in 5 serial" in str(gap)
+
+
+X, Y = Arg("x", np.dtype("f8"), "in", 0, 4), Arg("y", np.dtype("f8"), "out", 0, 4)
+AT = Affine(0, (("i", 1),))
+
+
+def one_loop(*body: Any, extent: int = 4) -> Kernel:
+    return Kernel("k", (X, Y), (Loop("i", extent, "vector", tuple(body)),), parallel=True)
+
+
+@pytest.mark.parametrize(
+    ("check", "kernel"),
+    [
+        pytest.param("V1", one_loop(Store("y", AT, "0")), id="undefined"),
+        pytest.param("V1", one_loop(Load("0", "x", AT), Load("0", "x", AT)), id="twice"),
+        pytest.param(
+            "V2", one_loop(Load("0", "x", AT), Compute("1", "less", ("0", "0"), np.dtype("f8"))), id="dtype"
+        ),
+        pytest.param("V3", one_loop(Load("0", "x", Affine(1, (("i", 1),)))), id="beyond"),
+        pytest.param("V3", one_loop(Load("0", "x", AT), extent=5), id="extent"),
+        pytest.param("V4", one_loop(Load("0", "x", AT), Store("x", AT, "0")), id="input-stored"),
+    ],
+)
+def test_a_broken_kernel_is_refused_by_its_check(check: str, kernel: Kernel) -> None:
+    with pytest.raises(KernelError, match=check):
+        verify_kernel(kernel)
