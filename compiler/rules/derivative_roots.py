@@ -30,6 +30,11 @@ def _raised(b: Builder, node: Node, exponent: float) -> Node | None:
     return b.power(node, b.constant(whole), form="array")
 
 
+def as_array(b: Builder, node: Node) -> Node:
+    """A Python number as a 0-d array: its own power would raise where NumPy's is inf."""
+    return b.cast(node, node.dtype)
+
+
 def _times(b: Builder, ct: Node, *factors: Node | None) -> Node:
     for factor in factors:
         if factor is not None:
@@ -49,11 +54,12 @@ def root_of_square(node: Node) -> Pull | None:
         return None
 
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        size = b.absolute(base)
-        slope = (
-            [base, _raised(b, size, total - 2)] if total >= 2 else [b.sign(base), _raised(b, size, total - 1)]
-        )
-        return [Contribution(base, _scaled(b, _times(b, ct, *slope), total))]
+        u = as_array(b, base)
+        if total >= 2:
+            slope = [u, _raised(b, b.absolute(u), total - 2)]
+        else:
+            slope = [b.sign(u), _raised(b, b.absolute(u), total - 1)]
+        return [Contribution(base, _scaled(b, _times(b, as_array(b, ct), *slope), total))]
 
     return pull
 
@@ -70,12 +76,13 @@ def root_of_sum_of_squares(node: Node) -> Pull | None:
         return None
 
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        away = b.not_equal(total, b.scalar(0, total))
-        if node.op.name == "sqrt":
-            slope = b.divide(b.scalar(0.5, node), node)
+        inside, root = as_array(b, total), as_array(b, node)
+        away = b.not_equal(inside, b.scalar(0, inside))
+        if exponent == 0.5:
+            slope = b.divide(b.scalar(0.5, root), root)
         else:
-            slope = _scaled(b, b.power(total, b.constant(exponent - 1), form="array"), exponent)
-        return [Contribution(total, where_zero(b, away, b.multiply(ct, slope)))]
+            slope = _scaled(b, b.power(inside, b.constant(exponent - 1), form="array"), exponent)
+        return [Contribution(total, where_zero(b, away, b.multiply(as_array(b, ct), slope)))]
 
     return pull
 
@@ -93,8 +100,10 @@ def power_of_root(node: Node) -> Pull | None:
         return None
 
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        lower = _raised(b, root, round(n - 1 / p, 12))
-        part = _scaled(b, _times(b, ct, None if lower is None else conj(b, lower)), round(p * n, 12))
+        lower = _raised(b, as_array(b, root), round(n - 1 / p, 12))
+        part = _scaled(
+            b, _times(b, as_array(b, ct), None if lower is None else conj(b, lower)), round(p * n, 12)
+        )
         return [Contribution(base, below.put_back(b, part), lift=below.lift(b))]
 
     return pull
@@ -111,9 +120,13 @@ def power_of_size(node: Node) -> Pull | None:
     size, n = outer
 
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        factor = below.put_back(b, _times(b, _scaled(b, ct, n), _raised(b, size, n - 2)))
+        slope = _raised(b, as_array(b, size), n - 2)
+        factor = below.put_back(b, _times(b, _scaled(b, as_array(b, ct), n), slope))
         lift = below.lift(b)
-        return [Contribution(part, b.multiply(b.cast(factor, part.dtype), part), lift) for part in parts]
+        return [
+            Contribution(part, b.multiply(b.cast(factor, part.dtype), as_array(b, part)), lift)
+            for part in parts
+        ]
 
     return pull
 

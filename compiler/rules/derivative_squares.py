@@ -103,12 +103,17 @@ def _written_real_part(node: Node) -> Node | None:
 
 
 def _is_conjugate_product(node: Node) -> bool:
-    """conj(u) * u, whose real part is |u|^2."""
-    if node.op.name != "multiply":
+    """conj(u) * u or sums of such, whose real part is |u|^2."""
+    while node.op.name in _SUMS:
+        node = node.inputs[0]
+    name, operands = node.op.name, [_unshaped(operand) for operand in node.inputs]
+    if name == "vecdot":
+        return operands[0] is operands[1]
+    single = (name == "matmul" and node.shape[-2:] == (1, 1)) or (name == "dot" and not node.shape)
+    if not (name == "multiply" or single):
         return False
-    first, second = node.inputs
-    pairs = ((first, second), (second, first))
-    return any(one.op.name == "conjugate" and one.inputs[0] is two for one, two in pairs)
+    pairs = (operands, operands[::-1])
+    return any(one.op.name == "conjugate" and _unshaped(one.inputs[0]) is two for one, two in pairs)
 
 
 def _is_quadratic(node: Node) -> bool:
