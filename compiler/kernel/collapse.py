@@ -9,7 +9,7 @@ from .form import Affine, Kernel, Load, Loop, Statement, Store
 
 
 def collapse(kernel: Kernel) -> Kernel:
-    """The kernel with every loop merged into the one loop that is its whole body, where addresses allow it."""
+    """The kernel with each loop merged into the one loop that is its whole body, where addresses allow."""
     return replace(kernel, body=tuple(_collapsed(s) for s in kernel.body))
 
 

@@ -58,7 +58,7 @@ class _Evaluator:
         return total
 
     def arg_place(self, arg: str, at: Affine) -> Any:
-        """`place` in an argument; scratch memory has a piece for each iteration of the loops outside of a row."""
+        """`place` in an argument; scratch memory has a piece for each iteration of the loops around a row."""
         place = self.place(at)
         memory = self.memory[arg]
         if memory.scratch:
@@ -88,7 +88,7 @@ class _Evaluator:
                 self.compute(statement)
             elif isinstance(statement, Store):
                 place = self.arg_place(statement.arg, statement.at)
-                full = [loop.extent for loop in self.loops]
+                full = tuple(loop.extent for loop in self.loops)
                 value = np.broadcast_to(self.value(statement.value), np.broadcast_shapes(full, place.shape))
                 self.memory[statement.arg][np.broadcast_to(place, value.shape)] = value
             elif isinstance(statement, Accumulate):
@@ -121,7 +121,7 @@ class _Evaluator:
 
 
 def evaluate(kernel: Kernel, memory: dict[str, Any]) -> None:
-    """Run a kernel on memory: for each argument that is no scratch a 1-d array whose element 0 is element `low`.
+    """Run a kernel on memory: for each argument but scratch a 1-d array whose element 0 is element `low`.
 
     Outputs are written in place.
     """

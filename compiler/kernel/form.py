@@ -122,7 +122,7 @@ Statement = Constant | Load | Compute | Store | Accumulate | Loop
 class Kernel:
     """A whole kernel: statements that run once, the last of them a loop.
 
-    `parallel` says that the iterations of this last loop are independent: threads may take parts of its range.
+    `parallel` says that the iterations of this last loop are independent: threads may take parts of it.
     """
 
     name: str

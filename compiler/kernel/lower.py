@@ -93,7 +93,7 @@ class Lowering:
         self.body = body
         self.space = space
         self.scratch: dict[Node, str] = {}
-        self.strides = {param: s for param, s in zip(body.params, strides, strict=True)}
+        self.strides = dict(zip(body.params, strides, strict=True))
         self.out_strides = out_strides
         self.args: list[Arg] = []
         self.arg_of: dict[Node, str] = {}
@@ -273,7 +273,7 @@ class Lowering:
         )
 
     def _reduce_first(self) -> None:
-        """Emit the reductions before the outputs, in the order of the body: passes over a row are sequential."""
+        """Emit the reductions before the outputs, in the body's order: passes over a row are sequential."""
         kept = [axis for axis in range(len(self.space.shape)) if axis not in self.space.folded]
         if all(axis in self.space.order for axis in kept):
             at = tuple(Affine(0, ((f"i{axis}", 1),)) for axis in kept)
@@ -365,7 +365,7 @@ def _window(self: Lowering, node: Node, at: Map) -> str:
 
 
 def _reshape(self: Lowering, node: Node, at: Map) -> str:
-    """Axes are matched in groups of equal size; a split of one axis needs its index to be a sum of the parts."""
+    """Axes are matched in groups of equal size; the index of a split axis is a sum over the parts."""
     (x,) = node.inputs
     inner: list[Affine] = []
     i = j = 0

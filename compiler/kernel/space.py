@@ -18,8 +18,8 @@ Alignment = tuple["int | None", ...]
 
 # Nanoseconds an element, roughly: what a pass over memory that is in cache costs is about 0.1.
 COSTLY = {
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "power", "sin", "cos", "tan", "tanh", "sinh", "cosh",
-    "arcsin", "arccos", "arctan", "arctan2", "erf", "erfc", "expit", "logaddexp",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "power", "sin", "cos", "tan", "tanh", "sinh",
+    "cosh", "arcsin", "arccos", "arctan", "arctan2", "erf", "erfc", "expit", "logaddexp",
 }  # fmt: skip
 LONGEST_ROW = 8192
 

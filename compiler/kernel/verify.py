@@ -5,13 +5,15 @@ V2 dtypes: operands of an op have the dtypes its ufunc computes in, stores and a
    target; conditions are booleans.
 V3 bounds: every access lies inside its argument for all values of the loop variables (indexed ones are
    checked by their index's own range when they run).
-V4 roles: inputs are not stored to; vector loops do not nest; a parallel kernel's last loop has no accumulator.
+V4 roles: inputs are not stored to; vector loops do not nest; a parallel kernel's last loop accumulates
+   nothing.
 V5 accumulators: each belongs to an enclosing loop of its accumulate, and to one accumulate only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,21 +30,21 @@ class _Verifier:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.args: dict[str, Arg] = {arg.name: arg for arg in kernel.args}
-        self.dtypes: dict[str, np.dtype] = {}  # type: ignore[type-arg]
+        self.dtypes: dict[str, np.dtype[Any]] = {}
         self.extents: dict[str, int] = {}
-        self.open: dict[str, np.dtype] = {}  # type: ignore[type-arg]
+        self.open: dict[str, np.dtype[Any]] = {}
         self.folded: set[str] = set()
         self.in_vector = False
 
     def fail(self, check: str, detail: str) -> None:
         raise KernelError(f"{check}: {detail}\n{self.kernel}")
 
-    def define(self, name: str, dtype: np.dtype) -> None:  # type: ignore[type-arg]
+    def define(self, name: str, dtype: np.dtype[Any]) -> None:
         if name in self.dtypes or name in self.open:
             self.fail("V1", f"%{name} is defined twice")
         self.dtypes[name] = dtype
 
-    def dtype(self, name: str) -> np.dtype:  # type: ignore[type-arg]
+    def dtype(self, name: str) -> np.dtype[Any]:
         if name not in self.dtypes:
             self.fail("V1", f"%{name} is not defined here")
         return self.dtypes[name]

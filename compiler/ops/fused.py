@@ -1,8 +1,8 @@
 """`fused`: a graph as one node, for kernels that keep its inner values in registers.
 
-`shape` is what its kernel iterates over, `folded` the axes that its reductions fold, `alignments` say for each
-output which of the axes its own are. It is made after differentiation, so it has no derivative of its own.
-Several outputs are read by `get`.
+`shape` is what its kernel iterates over, `folded` the axes that its reductions fold; `alignments` say for
+each output which of the axes its own are, `overwrites` which operands' memory it may take over. It is made
+after differentiation, so it has no derivative of its own. Several outputs are read by `get`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ Every node that a kernel can hold gets a level and an iteration space; nodes of 
 are a group. The level rises along every edge that cannot stay inside a kernel, so no group reaches itself
 through another and the result is acyclic by construction. One walk, linear in the graph.
 
-A group's values align with its space: each axis of a value is an axis of the space. Elementwise ops keep the
-alignment, reductions drop axes, broadcasts bring them back; views of values from outside are index arithmetic.
+A group's values align with its space: each axis of a value is an axis of the space. Elementwise ops keep
+the alignment, reductions drop axes, broadcasts bring them back; views of values from outside are index
+arithmetic.
 """
 
 from __future__ import annotations
@@ -225,7 +226,7 @@ def _rebuild(graph: Graph, groups: Sequence[_Group], fuser: _Fuser) -> Graph:
     group_of = {node: group for group in pending for node in group.nodes}
 
     def materialise(node: Node) -> Node:
-        """The new node for an old one, groups and views made on demand (depth is bounded by an explicit stack)."""
+        """The new node for an old one, groups and views made on demand, with a stack of its own."""
         stack = [node]
         while stack:
             top = stack[-1]

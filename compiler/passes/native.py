@@ -102,7 +102,7 @@ class _Planner:
     # ---- commits straight into the caller's memory
 
     def _find_direct(self) -> None:
-        """Outputs that may be written where they are committed: nothing reads the old value or raises later."""
+        """Outputs that may be written where they are committed: no later step reads there or raises."""
         step_of = {node: step for step, node in enumerate(self.order)}
         raises = max((s for n, s in step_of.items() if not self._quiet(n)), default=-1)
         last_read: dict[Node, int] = {}
@@ -148,7 +148,7 @@ class _Planner:
         if node in self.direct:
             self.buffer[node] = self.buffer[self.graph.params[self.direct[node]]]
             return None
-        overwrites = maker.attrs["overwrites"][index] if maker.op.name == "fused" else ()
+        overwrites: tuple[int, ...] = maker.attrs["overwrites"][index] if maker.op.name == "fused" else ()
         for position in () if node in self.fresh else overwrites:
             operand = maker.inputs[position]
             root = self.root[operand]
@@ -311,11 +311,11 @@ class _Planner:
             for k, b in enumerate(self.buffers)
         )
         computed = sum(
-            self.values[n].type.nbytes  # type: ignore[union-attr]
+            type_.nbytes
             for s in self.steps
             if s.action is Action.COMPUTE
-            for n in (s.more or (s.output,))
-            if isinstance(self.values[n].type, ArrayType)
+            for type_ in (self.values[n].type for n in (s.more or (s.output,)))
+            if isinstance(type_, ArrayType)
         )
         fresh = sum(b.nbytes for b in self.buffers if b.place is Place.FRESH)
         return Plan(

@@ -128,7 +128,8 @@ def gemm_function(symbol: str, dtype: Any, blas: Blas) -> str:
     lines += [
         f"  %gemm = inttoptr i64 {blas.gemm(dtype)} to ptr",
         f"  call void %gemm(i32 {ROW_MAJOR}, i32 %ta, i32 %tb, {integer} %m, {integer} %n, {integer} %k, "
-        f"{real} %alpha, ptr %a, {integer} %lda, ptr %b, {integer} %ldb, {real} %beta, ptr %c, {integer} %ldc)",
+        f"{real} %alpha, ptr %a, {integer} %lda, ptr %b, {integer} %ldb, {real} %beta, ptr %c, "
+        f"{integer} %ldc)",
         "  ret void",
         "}",
     ]

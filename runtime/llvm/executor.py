@@ -105,7 +105,8 @@ class NativeExecutor:
             return None
         assert self._library is not None
         address: dict[str, int] = {}
-        rows, arguments = [], []
+        rows: list[list[int]] = []
+        arguments: list[tuple[int, int]] = []
         for step in segment.native:
             if step.symbol not in address:
                 address[step.symbol] = self._library.address(step.symbol)
@@ -171,7 +172,8 @@ class _Instance:
             elif value.place is Place.CONSTANT:
                 found = _seen(self.window(_root(self.executor.plan, number)), value)
             else:
-                assert value.buffer is not None and isinstance(value.type, ArrayType)
+                assert value.buffer is not None
+                assert isinstance(value.type, ArrayType)
                 offset = self.executor.plan.buffers[value.buffer].offset + value.offset
                 assert value.strides is not None
                 found = self.arena.array(value.type.shape, value.type.dtype, offset, value.strides)

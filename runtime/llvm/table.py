@@ -120,7 +120,8 @@ class TableBuilder:
 
     def elements(self, value: Value) -> tuple[int, ...]:
         """Strides in elements."""
-        assert value.strides is not None and isinstance(value.type, ArrayType)
+        assert value.strides is not None
+        assert isinstance(value.type, ArrayType)
         size = value.type.dtype.itemsize
         if any(s % size for s in value.strides):
             raise NotLowered("strides that are no multiple of the item size")
@@ -209,8 +210,9 @@ def _bits(number: float) -> int:
 
 
 def _orientation(value: Value) -> tuple[int, int] | None:
-    """How BLAS reads a matrix (as it is, or transposed) and the distance of its rows; None where it cannot."""
-    assert value.strides is not None and isinstance(value.type, ArrayType)
+    """How BLAS reads a matrix, as it is or transposed, and the distance of its rows; None where it cannot."""
+    assert value.strides is not None
+    assert isinstance(value.type, ArrayType)
     size = value.type.dtype.itemsize
     rows, columns = value.type.shape[-2:]
     row, column = value.strides[-2:]

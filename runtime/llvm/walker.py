@@ -76,7 +76,8 @@ out:
 }}
 """
 
-# A run is six i64: table, steps, arguments, bases, the first base that arrays go to, whether to let the GIL go.
+# A run is six i64: table, steps, arguments, bases, the first base that arrays go to, whether to release the
+# GIL.
 ENTER = f"""
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare ptr @PyEval_SaveThread()
