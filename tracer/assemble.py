@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,7 +53,7 @@ class Assembler:
         self.plain = all(s.kind == "leaf" for s in self.sources)
         self.indices = [s.index for s in self.sources]
         self.closures = [s.value for s in self.sources if s.kind == "closure"]
-        self.direct = _direct(traced.result) if not traced.containers else None
+        self.direct = _direct(traced.result) if not traced.containers and not traced.reshaped else None
 
     def gather(self, leaves: Sequence[Any]) -> list[Any]:
         """The values of the graph's params for a call."""
@@ -101,6 +102,8 @@ class Assembler:
                 return self.closures[spec.index]
             if spec.kind == "copy":
                 return np.array(self.closures[spec.index])
+            if spec.kind == "duplicate":
+                return copy.copy(spec.value)
             if spec.kind == "container":
                 return containers[spec.index]
             if spec.kind == "build":
@@ -114,6 +117,8 @@ class Assembler:
         result = build(self.traced.result)
         for container, items in changes:
             set_contents(container, items)
+        for index, shape in self.traced.reshaped:
+            leaves[index].shape = shape
         return result
 
 

@@ -18,6 +18,7 @@ from ..compiler.ir.types import ScalarType
 from ..compiler.ir.visit import topological
 from .errors import DerivedConstantError, SideEffectWarning, TracedConversionError, make_error
 from .function import TracedFunction
+from .guards import looked_at
 from .numpy_table.registry import is_traced, known
 from .reach import Reach
 from .trace import Trace
@@ -142,7 +143,12 @@ def _derived_error(trace: Trace, array: Any, source: str) -> Any:
 
 def _warn_of_scalars(trace: Trace, reach: Reach, living: list[Any]) -> None:
     """Warn of NumPy scalars that equal a reduction or an element of a writeable array in reach."""
-    arrays = [(array, name) for array, name in reach.arrays.values() if array.flags.writeable and array.size]
+    guarded = {id(array) for _, array in looked_at(reach, living)}
+    arrays = [
+        (array, name)
+        for array, name in reach.arrays.values()
+        if array.flags.writeable and array.size and id(array) not in guarded
+    ]
     if not arrays:
         return
     for value, loc in trace.scalars:

@@ -7,6 +7,7 @@ output becomes, and a plan for assembling the user's result from them.
 from __future__ import annotations
 
 import inspect
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,8 @@ class Spec:
     """How one value of the user's result is made at a call.
 
     kind: "output" i; "leaf" i (the caller's object); "container" i (the caller's container); "closure" i;
-    "static" value; "build" (a container like `value` of `items`). `view` is taken of what the kind names.
+    "static" value; "duplicate" of a value; "build" (a container like `value` of `items`). `view` is taken of
+    what the kind names.
     `key` tells results that must be one object.
     """
 
@@ -82,7 +84,7 @@ class Output:
 
 @dataclass
 class TracedFunction:
-    """The result of tracing a function once."""
+    """The result of tracing a function once. `reshaped` are the leaves whose shape the function assigns to."""
 
     graph: Graph
     sources: list[Source]
@@ -92,6 +94,7 @@ class TracedFunction:
     containers: list[tuple[int, Spec]]
     names: list[str] = field(default_factory=list)
     written: tuple[int, ...] = ()
+    reshaped: tuple[tuple[int, tuple[int, ...]], ...] = ()
     guards: Guards | None = None
     overlap: Overlap | None = None
 
@@ -310,7 +313,14 @@ class FunctionTracer:
             containers,
             [*self.names, *(t.storage.name for _, t in self._closures())],
             tuple(p for s, p in self.storages if s.version),
+            self._reshaped(),
         )
+
+    def _reshaped(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """The leaves whose shape was assigned to, and what it is now."""
+        pairs = enumerate(zip(self.leaves, self.values, strict=True))
+        arrays = [(i, leaf, value) for i, (leaf, value) in pairs if type(value) is TracedArray]
+        return tuple((i, value.shape) for i, leaf, value in arrays if value.shape != leaf.shape)
 
     def _closures(self) -> list[tuple[Any, TracedArray]]:
         return list(self.trace.closures.values())
@@ -338,8 +348,12 @@ class FunctionTracer:
         if type(value) is Selection:
             raise value.refuse("returning it")
         for number, (_, made, _) in enumerate(self.copies.originals):
-            if value is made and not issubclass(type(value), tuple):
+            if value is made:
                 return Spec("container", number, key=id(value))
+        if self.watch.reach.met(value):
+            return Spec("static", value=value)
+        if type(value) in (set, bytearray, deque):
+            return Spec("duplicate", value=value, key=id(value))
         if is_container(value):
             self._keep.append(value)
             return Spec(

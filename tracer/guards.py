@@ -1,7 +1,8 @@
 """Guards: names that a trace looked up once, and closed-over arrays it reads at each call.
 
 A specialization holds while every global, closure variable, attribute and container slot that its code names
-still holds the object it held, and while closed-over arrays keep their shape, strides and dtype. The check is
+still holds the object it held, and while closed-over arrays keep their shape, strides and dtype. Small arrays
+that the code names and the graph does not read, as in `if flags[0]:`, have to keep their content. The check is
 one expression made for the purpose: some 20 ns a name.
 """
 
@@ -21,6 +22,7 @@ from .stand_in import original
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _WHOLE = 32
 _LIMIT = 400
+_SMALL_BYTES = 4096
 
 
 @dataclass
@@ -49,15 +51,20 @@ class Guards:
     """What has to hold for a specialization to be used again."""
 
     def __init__(
-        self, slots: Sequence[Slot], lengths: Sequence[tuple[str, Any, int]], arrays: Sequence[Any]
+        self,
+        slots: Sequence[Slot],
+        lengths: Sequence[tuple[str, Any, int]],
+        arrays: Sequence[Any],
+        contents: Sequence[tuple[str, Any]] = (),
     ) -> None:
         self._slots = list(slots)
         self._lengths = list(lengths)
         self._arrays = [(array, array.shape, array.strides, array.dtype) for array in arrays]
+        self._contents = [(name, array, array.tobytes()) for name, array in contents]
         self._holds = self._expression()
 
     def __bool__(self) -> bool:
-        return bool(self._slots or self._lengths or self._arrays)
+        return bool(self._slots or self._lengths or self._arrays or self._contents)
 
     def _expression(self) -> Callable[[], bool]:
         """A function of no arguments that is True while nothing changed."""
@@ -83,6 +90,7 @@ class Guards:
             terms.append(
                 f"{it}.shape == {shape!r} and {it}.strides == {strides!r} and {it}.dtype == {name(dtype)}"
             )
+        terms += [f"{name(array)}.tobytes() == {name(content)}" for _, array, content in self._contents]
         source = f"lambda {', '.join(values)}: lambda: {' and '.join(terms) or 'True'}"
         made: Callable[[], bool] = eval(source)(*values.values())
         return made
@@ -113,6 +121,9 @@ class Guards:
         for array, shape, strides, dtype in self._arrays:
             if (array.shape, array.strides, array.dtype) != (shape, strides, dtype):
                 return f"a closed-over array: {dtype}{list(shape)} became {array.dtype}{list(array.shape)}"
+        for shown, array, content in self._contents:
+            if array.tobytes() != content:
+                return f"closed-over array {shown}: its content changed, and Python looked at it"
         if renewed:
             self._holds = self._expression()
         return ""
@@ -138,7 +149,30 @@ def guards_of(reach: Reach, arrays: Sequence[Any]) -> Guards:
     for name, container in reach.containers:
         _guard_container(name, container, reach.texts, used, slots, lengths)
     kept = [slot for slot in slots if type(slot.value) is not ModuleType and slot.read() is slot.value]
-    return Guards(kept[:_LIMIT], lengths, arrays)
+    return Guards(kept[:_LIMIT], lengths, arrays, looked_at(reach, arrays))
+
+
+def looked_at(reach: Reach, arrays: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Small writeable arrays that the code names, of which the graph (which reads `arrays`) knows nothing.
+
+    Python may have looked at their elements: a later change of these would be missed.
+    """
+    read = {id(_memory(array)) for array in arrays}
+    return [
+        (name, array)
+        for array, name in reach.arrays.values()
+        if _memory(array).flags.writeable
+        and array.nbytes <= _SMALL_BYTES
+        and not array.dtype.hasobject
+        and id(_memory(array)) not in read
+    ]
+
+
+def _memory(array: Any) -> Any:
+    """The array that owns the memory an array looks at, as far as it is one."""
+    while type(array.base) is np.ndarray:
+        array = array.base
+    return array
 
 
 def _guard_container(

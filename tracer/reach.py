@@ -89,6 +89,10 @@ class Reach:
                 reach._visit(value, name)
         return reach
 
+    def met(self, value: Any) -> bool:
+        """Whether this very object was there before the function ran."""
+        return self._seen.get(id(value)) is value
+
     def forget(self) -> None:
         """Let go of everything that was met."""
         for part in (self.functions, self.cells, self.containers, self.rebound, self.builtins, self._by_name):

@@ -21,7 +21,7 @@ from ..compiler.ir.types import dtype_name
 from .flags import TracedFlags
 from .numpy_patch import namespace_stand_in
 from .refusals import leaked, refuse_bool, refuse_conversion
-from .state import current
+from .state import current, is_internal
 from .storage import Array, Storage, Window
 from .user_code import is_own_code
 
@@ -178,6 +178,8 @@ class TracedArray:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if self.owner.ended:
             return getattr(ufunc, method)(*settle(inputs), **settle(kwargs))
+        if issubclass(type(inputs[0]), np.generic) and not is_internal(sys._getframe(1).f_code):
+            self.owner.note_scalar(inputs[0])
         return _table().elementwise.array_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:

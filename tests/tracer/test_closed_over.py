@@ -335,10 +335,38 @@ def test_a_constant_of_an_argument_is_refused() -> None:
         tl.compile(lambda x: tl.constant(x * 2))(X)
 
 
-def test_a_scalar_read_from_a_closed_over_array_warns() -> None:
-    for function in (lambda x: x * GRID.mean(), lambda x: x + GRID[2], lambda x: np.multiply(x, GRID.sum())):
+def test_a_scalar_read_from_an_array_that_the_graph_reads_too_warns() -> None:
+    for function in (lambda x: x * GRID.mean() + GRID, lambda x: x + GRID[2] * x + np.exp(GRID)):
         with pytest.warns(SideEffectWarning, match="seems to come from `GRID`"):
             tl.compile(function)(X)
+
+
+def test_a_scalar_read_from_a_large_array_warns() -> None:
+    large = np.linspace(1.0, 2.0, 2000)
+    with pytest.warns(SideEffectWarning, match="seems to come from `large`"):
+        tl.compile(lambda x: x * large.mean())(X)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(lambda x: x * GRID.mean(), id="a mean"),
+        pytest.param(lambda x: x + float(GRID[2]), id="an element"),
+        pytest.param(lambda x: x if GRID[0] > 1 else -x, id="a branch"),
+        pytest.param(lambda x: sum(x * k for k in range(int(GRID[1]))), id="a length"),
+    ],
+)
+def test_small_arrays_that_only_python_looks_at_are_guarded(function: Any) -> None:
+    compiled = tl.compile(function)
+    before = GRID.copy()
+    try:
+        for values in (np.arange(3.0), np.arange(3.0) + 2, np.arange(3.0) + 2):
+            GRID[:] = values
+            np.testing.assert_array_equal(compiled(X), function(X))
+    finally:
+        GRID[:] = before
+    assert compiled.stats.traces == 2
+    assert "its content changed" in compiled.explain()
 
 
 def test_literal_scalars_do_not_warn() -> None:
