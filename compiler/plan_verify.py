@@ -235,8 +235,19 @@ def _check_results(plan: Plan) -> None:
         if value.place is Place.PARAM and value.buffer is not None:
             if plan.buffers[value.buffer].param not in plan.donated:
                 _fail("P8", f"result {number} is the caller's memory")
-        elif value.place not in (Place.FRESH, Place.RUNTIME) or value.base is not None:
+        elif not _owns_memory(plan, value):
             _fail("P8", f"result {number} does not own its memory")
-        if number in owners:
-            _fail("P8", f"result {number} is given twice")
-        owners.add(number)
+        owner = number if value.buffer is None else -1 - value.buffer
+        if owner in owners:
+            _fail("P8", f"the memory of result {number} is given twice")
+        owners.add(owner)
+
+
+def _owns_memory(plan: Plan, value: Value) -> bool:
+    """Whether a result can be an array of its own: made at run time, or all of a fresh buffer."""
+    if value.place is Place.RUNTIME:
+        return value.base is None
+    if value.place is not Place.FRESH or value.buffer is None:
+        return False
+    assert isinstance(value.type, ArrayType)
+    return _span(plan, value) == (0, plan.buffers[value.buffer].nbytes) and value.type.size > 0

@@ -53,6 +53,8 @@ def empty(shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None) -
 
 def window(array: Array, shape: tuple[int, ...], dtype: Any, offset: int, strides: tuple[int, ...]) -> Array:
     """A window on the memory of any array, `offset` bytes from its element 0."""
+    if array.flags.f_contiguous:
+        array = array.T
     if array.flags.c_contiguous:
         return np.ndarray(shape, dtype, array, offset, strides)
     interface = dict(array.__array_interface__)

@@ -43,6 +43,11 @@ class Naming:
                 self.views[root[number]].append(number)
             elif value.place is Place.FRESH and value.buffer is not None:
                 self._made_as[value.buffer] = value
+        for result in plan.results:
+            if result is not None and plan.values[result].place is Place.FRESH:
+                buffer = plan.values[result].buffer
+                assert buffer is not None
+                self._made_as[buffer] = plan.values[result]
 
     def new_scope(self) -> Scope:
         """The scope of the next function."""
@@ -72,7 +77,7 @@ class Naming:
             return self.bind(self._constant(value.node), "constant")
         if place is Place.ARENA:
             return self._window(value, value.offset, value.type, value.strides)
-        if value.base is not None:
+        if value.base is not None and not self.is_whole(value):
             return self._view(number, value)
         if place is Place.RUNTIME:
             return self.crossing(number)
@@ -82,6 +87,17 @@ class Naming:
         if value.first >= 0 and self.aside:
             return self.crossing(("aside", value.buffer))
         return self.param(value.buffer)
+
+    def whole(self, buffer: int) -> Value:
+        """What the array of a fresh buffer is made as: the result."""
+        return self._made_as[buffer]
+
+    def is_whole(self, value: Value) -> bool:
+        """Whether a value is just what the array of its fresh buffer is made as."""
+        if value.place is not Place.FRESH or value.buffer is None:
+            return False
+        made = self._made_as[value.buffer]
+        return made.type == value.type and made.strides == value.strides and made.offset == value.offset
 
     def param(self, buffer: int) -> str:
         """The caller's array of a param's buffer."""
@@ -122,8 +138,7 @@ class Naming:
     def _fresh(self, number: int, value: Value, buffer: int) -> str:
         """The array of a fresh buffer is made as the result is; other values in it are windows."""
         whole = self.crossing(("fresh", buffer))
-        made = self._made_as[buffer]
-        if made.type == value.type and made.strides == value.strides:
+        if self.is_whole(value):
             return whole
         assert isinstance(value.type, ArrayType)
         arguments = f"{whole}, {value.type.shape!r}, {self.bind(value.type.dtype, 'dtype')}"

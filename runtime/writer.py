@@ -34,12 +34,14 @@ class Writer:
     """Turns the steps of one plan into chunks.
 
     `aside` keeps direct commits out of the caller's memory until the end, for calls in which a
-    floating-point error could raise half-way. `poison` fills dead arena memory with ones bits.
+    floating-point error could raise half-way. `poison` fills dead arena memory, and fresh arrays before
+    anything is in them, with ones bits.
     """
 
     def __init__(self, plan: Plan, *, aside: bool = False, poison: bool = False) -> None:
         self.plan = plan
         self.aside = aside
+        self.poison = poison
         self.names = Naming(plan, aside=aside)
         self.mode: Any = None
         self.made: set[int] = set()
@@ -111,8 +113,9 @@ class Writer:
         elif not self._must_make(output):
             call = Call(node, operands, self.names.name(step.output), self._over(step, output))
             self.line(kernel(self.names, call))
-        elif node.op.name in ("reshape", "copy", "pad"):
-            self.line(kernel(self.names, Call(node, operands, self._make(output))))
+        elif node.op.name in ("reshape", "copy", "pad") or not self._is_made_whole(output):
+            self._make(output)
+            self.line(kernel(self.names, Call(node, operands, self.names.name(step.output))))
         else:
             name = self._make_name(output)
             self.line(f"{name} = {kernel(self.names, Call(node, operands, None))}")
@@ -138,8 +141,9 @@ class Writer:
         """A base with a part replaced: copied first unless it is there already."""
         base, *others = step.inputs
         if self._must_make(output):
+            self._make(output)
             source = self.names.broadcastable(base)
-            self.line(f"{self._make(output)}[...] = {source}")
+            self.line(f"{self.names.name(step.output)}[...] = {source}")
         elif step.in_place is None:
             source = self.names.broadcastable(base)
             self.line(f"{self.names.name(step.output)}[...] = {source}")
@@ -155,7 +159,8 @@ class Writer:
     def _copy(self, step: Step, output: Value) -> None:
         source = self.names.name(step.inputs[0])
         if output.place is Place.FRESH:
-            self.line(f"{self._make(output)}[...] = {source}")
+            self._make(output)
+            self.line(f"{self.names.name(step.output)}[...] = {source}")
         elif output.place is Place.ARENA:
             self.line(f"{self.names.name(step.output)}[...] = {source}")
         else:
@@ -185,16 +190,25 @@ class Writer:
         self.asides.append(output.buffer)
         return self.names.crossing(("aside", output.buffer))
 
-    def _make(self, output: Value) -> str:
-        """The name of the buffer's array, which is made here without values."""
-        name, type_ = self._make_name(output), output.type
+    def _is_made_whole(self, output: Value) -> bool:
+        """Whether the array of the buffer is made just as this value."""
+        return output.place is not Place.FRESH or self.names.is_whole(output)
+
+    def _make(self, output: Value) -> None:
+        """Make the buffer's array, without values."""
+        name, whole = self._make_name(output), output
+        if output.place is Place.FRESH:
+            assert output.buffer is not None
+            whole = self.names.whole(output.buffer)
+        type_ = whole.type
         assert isinstance(type_, ArrayType)
         arguments = f"{type_.shape!r}, {self.names.bind(type_.dtype, 'dtype')}"
-        if output.strides == c_strides(type_.shape, type_.dtype.itemsize):
+        if whole.strides == c_strides(type_.shape, type_.dtype.itemsize):
             self.line(f"{name} = {self.names.bind(np.empty, 'empty')}({arguments})")
         else:
-            self.line(f"{name} = {self.names.bind(empty, 'empty')}({arguments}, {output.strides!r})")
-        return name
+            self.line(f"{name} = {self.names.bind(empty, 'empty')}({arguments}, {whole.strides!r})")
+        if self.poison:
+            self.line(f"{self.names.bind(spoil, 'spoil')}({name})")
 
     def _bury(self, step: int) -> None:
         """Let go of runtime values that are dead behind this step, and poison dead arena memory."""
@@ -288,6 +302,11 @@ def apart(result: Any, *operands: Any) -> Any:
             if type(operand) is np.ndarray and np.may_share_memory(result, operand):
                 return result.copy(order="K")
     return result
+
+
+def spoil(array: Any) -> None:
+    """Fill an array with ones bits: NaN, -1, True."""
+    array.fill(np.frombuffer(b"\xff" * array.itemsize, array.dtype)[0])
 
 
 def owned(result: Any, strides: Strides | None) -> Any:

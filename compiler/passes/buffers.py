@@ -18,7 +18,7 @@ from ..plan import Action, Buffer, Place, Plan, Step, Target, Value
 from .arena import Interval, pack
 from .commit import Commits
 from .memory import REPLACES, Memory, is_exact_in_place, rarely_true
-from .strides import Strides, c_strides, same_layout
+from .strides import Strides, c_strides, like_order, same_layout
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class _Draft:
 
 @dataclass(slots=True)
 class _End:
-    """What happens behind the last node: copies, and which output is which value."""
+    """What happens behind the last node: copies, and the roots whose arrays are results as they stand."""
 
     copies: list[tuple[Node, Target, int]] = field(default_factory=list)
     owned: dict[Node, int] = field(default_factory=dict)
@@ -83,27 +83,36 @@ class _Assigner:
                 if self.memory.root[node] in written:  # read before it is written
                     end.copies.append((node, target, position))
             elif target.kind == "fresh":
-                if node not in end.owned and self._is_fresh_by_itself(node, target):
-                    end.owned[node] = position
+                root = self.memory.root[node]
+                if root not in end.owned and self._can_own(node, root, target):
+                    end.owned[root] = position
                 else:
                     end.copies.append((node, target, position))
         self.aside = [node for node, _, _ in late if self.memory.root[node] in written]
         end.copies += late
         return end
 
-    def _is_fresh_by_itself(self, node: Node, target: Target) -> bool:
-        """Whether the array that the node's step makes can be the result."""
+    def _can_own(self, node: Node, root: Node, target: Target) -> bool:
+        """Whether the array that the root's step makes can be the result, which is the root or all of it."""
         memory, type_ = self.memory, node.type
-        if memory.is_view(node) or not isinstance(type_, ArrayType) or not type_.shape:
+        if not isinstance(type_, ArrayType) or not type_.shape:
             return False
-        if node.op.name in ("param", "constant") or node in self.commits.param_of:
+        if root.op.name in ("param", "constant") or root in self.commits.param_of:
             return False
-        if node not in memory.planned:
-            return True
-        wanted = target.strides or c_strides(type_.shape, type_.dtype.itemsize)
+        if root not in memory.planned:
+            return node is root
         strides = memory.layouts[node]
-        assert strides is not None
-        return same_layout(type_.shape, strides, wanted)
+        wanted = target.strides or c_strides(type_.shape, type_.dtype.itemsize)
+        if strides is None or not same_layout(type_.shape, strides, wanted):
+            return False
+        return node is root or self._shows_all(node, root, strides)
+
+    def _shows_all(self, node: Node, root: Node, strides: Strides) -> bool:
+        """Whether a view shows every byte of its root once, from the first on."""
+        assert isinstance(node.type, ArrayType)
+        assert isinstance(root.type, ArrayType)
+        same_bytes = node.type.nbytes == root.type.nbytes and self.memory.offset.get(node) == 0
+        return same_bytes and like_order(node.shape, strides, node.dtype.itemsize) == strides
 
     # -- live ranges
 
@@ -117,8 +126,8 @@ class _Assigner:
         for node, _, _ in self.end.copies:
             self.last[root[node]] = max(self.last.get(root[node], 0), step)
             step += 1
-        for node, target in zip(self.graph.outputs, self.targets, strict=True):
-            if target.kind in ("scalar", "number") or node in self.end.owned:
+        for position, (node, target) in enumerate(zip(self.graph.outputs, self.targets, strict=True)):
+            if target.kind in ("scalar", "number") or self.end.owned.get(root[node]) == position:
                 self.last[root[node]] = step
 
     # -- buffers

@@ -176,15 +176,44 @@ def test_complex_products_are_not_made_in_place() -> None:
 # -- results
 
 
-def test_results_of_views_are_copied_out_of_the_arena() -> None:
+@pytest.mark.parametrize(
+    ("view", "target"),
+    [
+        pytest.param(lambda b, y: b.reshape(y, (6,)), Target("fresh"), id="reshape"),
+        pytest.param(lambda b, y: b.transpose(y, axes=(1, 0)), Target("fresh", (8, 24)), id="transpose"),
+    ],
+)
+def test_results_that_show_all_of_a_value_need_no_copy(view: Any, target: Target) -> None:
     b = Builder()
-    x = vector(b, length=6)
-    y = b.reshape(b.exp(x), (2, 3))
-    plan = planned([x], [y], [Target("fresh")])
-    assert ops_of(plan) == ["exp", "reshape", "copy behind"]
-    (result,) = plan.results
-    assert result is not None
-    assert plan.values[result].place is Place.FRESH
+    x = b.param("x", array_type((2, 3), F8))
+    plan = planned([x], [view(b, b.exp(x))], [target])
+    assert len(ops_of(plan)) == 2
+    assert plan.arena_bytes == 0
+    assert made(plan, "exp").place is Place.FRESH
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        pytest.param(lambda b, y: b.slice(y, start=(0, 0), size=(1, 3), step=(1, 1)), id="part"),
+        pytest.param(lambda b, y: b.slice(y, start=(1, 0), size=(2, 3), step=(-1, 1)), id="reversed"),
+        pytest.param(lambda b, y: b.broadcast(y, axes=(1, 2), shape=(4, 2, 3)), id="repeated"),
+    ],
+)
+def test_results_of_other_views_are_copied_out_of_the_arena(view: Any) -> None:
+    b = Builder()
+    x = b.param("x", array_type((2, 3), F8))
+    plan = planned([x], [view(b, b.exp(x))], [Target("fresh")])
+    assert ops_of(plan)[-1] == "copy behind"
+    assert made(plan, "exp").place is Place.ARENA
+
+
+def test_two_results_that_show_one_value_are_two_arrays() -> None:
+    b = Builder()
+    x = b.param("x", array_type((2, 3), F8))
+    y = b.exp(x)
+    plan = planned([x], [y, b.reshape(y, (6,))], [Target("fresh")] * 2)
+    assert ops_of(plan)[-1] == "copy behind"
 
 
 def test_one_value_twice_is_two_arrays() -> None:
@@ -323,10 +352,11 @@ def test_text_of_every_kind_of_step(golden: Callable[[str, str], None]) -> None:
     part = (path_step("slice", start=(1, 0), size=(2, 4), step=(1, 1)),)
     outputs = [
         b.transpose(b.write(y, rows, path=part), axes=(1, 0)),
+        b.slice(y, start=(0, 0), size=(1, 4), step=(1, 1)),
         b.sum(y, axes=(0, 1), dtype=F8),
         b.subtract(w, x),
     ]
-    targets = [Target("fresh", (8, 32)), Target("scalar"), Target("commit", param=0)]
+    targets = [Target("fresh", (8, 32)), Target("fresh"), Target("scalar"), Target("commit", param=0)]
     golden("plan_every_kind", str(planned([w, x, i], outputs, targets)))
 
 
