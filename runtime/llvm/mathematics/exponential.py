@@ -1,0 +1,135 @@
+"""Exponentials: exp, exp2, expm1, and the hyperbolic and logistic functions made of them.
+
+x = k ln 2 + r with |r| <= ln(2) / 2; a polynomial gives e^r, the exponent field 2^k. The whole number k comes
+from adding 1.5 * 2^(mantissa bits), whose low bits then hold it; NaN passes through, since every way ends in
+arithmetic with x. Scaling by 2^k is done in two halves, so that one rounding makes a subnormal result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .builder import Value, fma, larger, magnitude, polynomial, smaller, where, with_sign
+from .constants import Constants, constants, table
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number k: as a float, and as the low bits of k + magic."""
+
+    value: Value
+    shifted: Value
+
+
+def nearest(x: Value) -> Whole:
+    """The whole number nearest to x, for |x| < 2^(mantissa bits - 2)."""
+    return whole(x + constants(x.dtype).magic, constants(x.dtype))
+
+
+def whole(shifted: Value, c: Constants) -> Whole:
+    return Whole(shifted - c.magic, shifted)
+
+
+def power_of_two(shifted: Value) -> Value:
+    """2^k from k + magic, for normal results."""
+    c = constants(shifted.dtype)
+    return ((shifted.bits() << c.mantissa) + c.one_bits).floats()
+
+
+def scaled(p: Value, k: Whole) -> Value:
+    """p * 2^k, rounded once; k may leave the range of exponents by one binade and subnormal numbers."""
+    e, c = p.emitter, constants(p.dtype)
+    if e.target.scalef and e.lanes * p.dtype.itemsize % 64 == 0 and e.lanes:
+        return _scalef(p, k.value)
+    half = fma(k.value, 0.5, c.magic)
+    rest = (k.value - (half - c.magic)) + c.magic
+    return (p * power_of_two(half)) * power_of_two(rest)
+
+
+def _scalef(p: Value, k: Value) -> Value:
+    """AVX-512's p * 2^k, one register at a time."""
+    e, dtype = p.emitter, p.dtype
+    lanes = 64 // dtype.itemsize
+    kind = "ps" if dtype.itemsize == 4 else "pd"
+    scalar = "float" if dtype.itemsize == 4 else "double"
+    type_ = f"<{lanes} x {scalar}>"
+    name = f"@llvm.x86.avx512.mask.scalef.{kind}.512"
+    e.writer.declare(f"declare {type_} {name}({type_}, {type_}, {type_}, i{lanes}, i32 immarg)")
+    parts = []
+    for start in range(0, e.lanes, lanes):
+        mask = ", ".join(f"i32 {i}" for i in range(start, start + lanes))
+        pick = f"{e.type(dtype)} poison, <{lanes} x i32> <{mask}>"
+        a = e.let(f"shufflevector {e.type(dtype)} {p.text}, {pick}", dtype).text
+        b = e.let(f"shufflevector {e.type(dtype)} {k.text}, {pick}", dtype).text
+        call = f"call {type_} {name}({type_} {a}, {type_} {b}, {type_} zeroinitializer, i{lanes} -1, i32 4)"
+        parts.append(e.let(call, dtype).text)
+    while len(parts) > 1:
+        mask = ", ".join(f"i32 {i}" for i in range(2 * lanes))
+        type_ = f"<{lanes} x {scalar}>"
+        parts = [
+            e.let(f"shufflevector {type_} {a}, {type_} {b}, <{2 * lanes} x i32> <{mask}>", dtype).text
+            for a, b in zip(parts[::2], parts[1::2], strict=True)
+        ]
+        lanes *= 2
+    return Value(e, parts[0], dtype)
+
+
+def reduced(x: Value) -> tuple[Value, Whole]:
+    """r and k of x = k ln 2 + r."""
+    c = constants(x.dtype)
+    k = whole(fma(x, c.log2_e, c.magic), c)
+    return fma(k.value, -c.ln2_low, fma(k.value, -c.ln2_high, x)), k
+
+
+def exp(x: Value) -> Value:
+    c = constants(x.dtype)
+    r, k = reduced(larger(smaller(x, c.exp_high), c.exp_low))
+    return scaled(polynomial(r, (1.0, 1.0, *table("exp", x))), k)
+
+
+def exp2(x: Value) -> Value:
+    c = constants(x.dtype)
+    x = larger(smaller(x, c.bias + 2.0), -(c.bias + c.mantissa + 2.0))
+    k = nearest(x)
+    return scaled(polynomial(x - k.value, (1.0, *table("exp2", x))), k)
+
+
+def expm1_parts(x: Value) -> tuple[Value, Whole]:
+    """e^r - 1 and k; what rounding takes from r is added to the small part."""
+    c = constants(x.dtype)
+    k = whole(fma(x, c.log2_e, c.magic), c)
+    high = fma(k.value, -c.ln2_high, x)
+    low = k.value * -c.ln2_low
+    r = high + low
+    lost = (high - r) + low
+    return r + fma(r * r, polynomial(r, table("expm1", x)), lost), k
+
+
+def expm1(x: Value) -> Value:
+    """2^k (e^r - 1) + (2^k - 1), both halved so that 2^k stays finite."""
+    c = constants(x.dtype)
+    q, k = expm1_parts(larger(smaller(x, c.exp_high), -2.0 * c.mantissa))
+    half = power_of_two(k.shifted - 1.0)
+    return where(magnitude(x) < c.epsilon, x, fma(half, q, half - 0.5) * 2.0)
+
+
+def tanh(x: Value) -> Value:
+    """t / (t + 2) with t = e^(2|x|) - 1, and what rounding takes from t + 2 given back."""
+    c = constants(x.dtype)
+    q, k = expm1_parts(smaller(magnitude(x), c.tanh_one) * 2.0)
+    power = power_of_two(k.shifted)
+    t = fma(power, q, power - 1.0)
+    total = t + 2.0
+    lost = t - (total - 2.0)
+    inverse = 1.0 / total
+    ratio = t * inverse
+    missing = fma(-ratio, lost, fma(-ratio, total, t))
+    return with_sign(fma(missing, inverse, ratio), x)
+
+
+def expit(x: Value) -> Value:
+    """1 / (1 + e^-|x|), times e^-|x| where x is negative."""
+    c = constants(x.dtype)
+    r, k = reduced(larger(-magnitude(x), c.exp_low))
+    power = scaled(polynomial(r, (1.0, 1.0, *table("exp", x))), k)
+    return where(x < 0.0, power, 1.0) / (power + 1.0)

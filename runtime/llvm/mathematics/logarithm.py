@@ -1,0 +1,100 @@
+"""Logarithms: log, log2, log10, log1p.
+
+x = 2^k m with m in [sqrt(1/2), sqrt(2)); log(1 + f) with f = m - 1 is a polynomial (float32) or a series in
+f / (2 + f) (float64). Integer arithmetic on the bits takes x apart; zero, negative numbers, infinity and NaN
+are put right at the end.
+"""
+
+from __future__ import annotations
+
+from .builder import Value, fma, polynomial, where
+from .constants import constants, table
+
+
+def apart(x: Value) -> tuple[Value, Value]:
+    """m and k (a float) of a positive number; subnormal numbers are scaled first."""
+    c = constants(x.dtype)
+    tiny = x < c.smallest_normal
+    m, k = apart_normal(where(tiny, x * 2.0 ** (c.mantissa + 1), x))
+    return m, where(tiny, k - (c.mantissa + 1), k)
+
+
+def apart_normal(x: Value) -> tuple[Value, Value]:
+    """m and k of a positive number that is not subnormal."""
+    c = constants(x.dtype)
+    bits = x.bits() + (c.one_bits - c.root_half_bits)
+    m = ((bits & ((1 << c.mantissa) - 1)) + c.root_half_bits).floats()
+    return m, (bits.shifted_right(c.mantissa) | c.scale_bits).floats() - (2.0**c.mantissa + c.bias)
+
+
+def small_log(f: Value) -> tuple[Value, Value]:
+    """log(1 + f) - f + f^2 / 2 and f^2 / 2, for 1 + f within sqrt(1/2) and sqrt(2)."""
+    half = f * f * 0.5
+    if f.dtype.itemsize == 4:
+        return (f * f * f) * polynomial(f, table("log", f)), half
+    s = f / (f + 2.0)
+    z = s * s
+    return s * fma(z, polynomial(z, table("log_ratio", f)), half), half
+
+
+def log_near_one(f: Value) -> Value:
+    """log(1 + f), relatively accurate."""
+    rest, half = small_log(f)
+    return f - (half - rest)
+
+
+def joined(f: Value, k: Value) -> Value:
+    """log(1 + f) + k log 2."""
+    c = constants(f.dtype)
+    rest, half = small_log(f)
+    return fma(k, c.ln2_high, f - (half - fma(k, c.ln2_low, rest)))
+
+
+def ends(x: Value, result: Value) -> Value:
+    """The logarithm where x is positive and finite; inf, -inf and NaN elsewhere."""
+    below = where(x.equals(0.0), float("-inf"), x.like(float("nan")))
+    return where(x > 0.0, where(x < float("inf"), result, x), below)
+
+
+def log(x: Value) -> Value:
+    m, k = apart(x)
+    return ends(x, joined(m - 1.0, k))
+
+
+def log2(x: Value) -> Value:
+    c = constants(x.dtype)
+    m, k = apart(x)
+    y = log_near_one(m - 1.0)
+    return ends(x, fma(y, c.log2_e, fma(y, c.log2_e_low, k)))
+
+
+def log10(x: Value) -> Value:
+    c = constants(x.dtype)
+    m, k = apart(x)
+    y = log_near_one(m - 1.0)
+    low = fma(y, c.log10_e_low, k * c.log10_2_low)
+    return ends(x, fma(k, c.log10_2_high, fma(y, c.log10_e, low)))
+
+
+def log1p(x: Value) -> Value:
+    """u = 1 + x loses c = 1 + x - u, which is given back to f in the scale of m."""
+    total = x + 1.0
+    result = log_of_sum(total, error_of_sum(total, x))
+    result = where(x > -1.0, where(x < float("inf"), result, x), ends(total, total))
+    return where(x.equals(0.0), x, result)
+
+
+def error_of_sum(total: Value, x: Value) -> Value:
+    """(1 + x) - total, exactly."""
+    one = total - x
+    return (1.0 - one) + (x - (total - one))
+
+
+def log_of_sum(total: Value, rest: Value) -> Value:
+    """log(total + rest) for a positive finite total and a rest below its last place."""
+    c = constants(total.dtype)
+    m, k = apart(total)
+    down = (
+        c.one_bits - (total.bits() + (c.one_bits - c.root_half_bits) & c.exponent_bits) + c.one_bits
+    ).floats()
+    return joined((m - 1.0) + rest * where(k < float(c.bias - 1), down, 0.0), k)

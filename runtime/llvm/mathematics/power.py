@@ -1,0 +1,84 @@
+"""Powers: x ** y with the special values of C's pow.
+
+|x|^y = 2^(y log2 |x|). For float32 both steps run in float64; for float64 the logarithm is a sum of two numbers
+(relative error near 2^-70), since y multiplies its error by up to 2^10.
+"""
+
+from __future__ import annotations
+
+from .builder import Value, fma, larger, magnitude, polynomial, smaller, truncated, where
+from .constants import constants, table
+from .exponential import nearest, power_of_two, scaled, whole
+from .logarithm import apart, apart_normal
+from .pairs import Pair, quick_sum, two_product, two_sum
+
+_TWO_THIRDS, _REST = 2.0 / 3.0, float.fromhex("0x1.5555555555555p-55")
+
+
+def power(x: Value, y: Value) -> Value:
+    size = magnitude(x)
+    result = _single(size, y) if x.dtype.itemsize == 4 else _double(size, y)
+    infinite = magnitude(y).equals(float("inf"))
+    result = where(y.equals(0.0) | x.equals(1.0) | (x.equals(-1.0) & infinite), 1.0, result)
+    integral = truncated(y).equals(y)
+    half = y * 0.5
+    odd = integral & truncated(half).differs(half)
+    negative = x.bits() < 0
+    sign = where(negative & odd, x.bits() & constants(x.dtype).sign_bit, 0)
+    result = (result.bits() | sign).floats()
+    invalid = (x < 0.0) & (x > float("-inf")) & ~integral
+    return where(invalid, float("nan"), result)
+
+
+def _ends(size: Value, logarithm: Value) -> Value:
+    """The logarithm of |x|, with those of 0, inf and NaN."""
+    return where(
+        size > 0.0, where(size < float("inf"), logarithm, size), where(size.equals(0.0), float("-inf"), size)
+    )
+
+
+def _single(size: Value, y: Value) -> Value:
+    """|x|^y of float32 in float64."""
+    m, k = apart_normal(size.double())
+    s = (m - 1.0) / (m + 1.0)
+    logarithm = _ends(size.double(), fma(s, polynomial(s * s, table("log2_ratio", s)), k))
+    t = larger(smaller(logarithm * y.double(), 200.0), -200.0)
+    n = nearest(t)
+    r = t - n.value
+    return (polynomial(r, (1.0, *table("exp2_short", r))) * power_of_two(n.shifted)).single()
+
+
+def log_pair(size: Value) -> Pair:
+    """log |x| of a positive finite number as a sum of two."""
+    c = constants(size.dtype)
+    m, k = apart(size)
+    f = m - 1.0
+    total = f + 2.0
+    inverse = 1.0 / total
+    s = f * inverse
+    rest = (fma(-s, total, f) - s * (f - (total - 2.0))) * inverse
+    ratio = quick_sum(s, rest)
+    square = ratio.squared()
+    tail = square.high * polynomial(square.high, table("log_pair", size))
+    series = quick_sum(size.like(_TWO_THIRDS), tail)
+    series = Pair(series.high, series.low + _REST)
+    cubic = ratio.times(square.times(series))
+    double = ratio.doubled()
+    log_m = quick_sum(double.high, cubic.high)
+    log_m = quick_sum(log_m.high, log_m.low + (double.low + cubic.low))
+    total_log = two_sum(k * c.ln2_high, log_m.high)
+    return quick_sum(total_log.high, total_log.low + fma(k, c.ln2_low, log_m.low))
+
+
+def _double(size: Value, y: Value) -> Value:
+    """|x|^y of float64."""
+    c = constants(size.dtype)
+    logarithm = log_pair(size)
+    product = two_product(y, logarithm.high)
+    low = fma(y, logarithm.low, product.low)
+    high = y * _ends(size, logarithm.high)
+    high = larger(smaller(high, c.exp_high), c.exp_low)
+    low = where(magnitude(product.high) < 800.0, low, 0.0)
+    k = whole(fma(high, c.log2_e, c.magic), c)
+    r = fma(k.value, -c.ln2_high, high) + fma(k.value, -c.ln2_low, low)
+    return scaled(polynomial(r, (1.0, 1.0, *table("exp", r))), k)
