@@ -5,8 +5,8 @@ are a group. The level rises along every edge that cannot stay inside a kernel, 
 through another and the result is acyclic by construction. One walk, linear in the graph.
 
 A group's values align with its space: each axis of a value is an axis of the space. Elementwise ops keep
-the alignment, reductions drop axes, broadcasts bring them back; views of values from outside are index
-arithmetic.
+the alignment, reductions drop axes, broadcasts bring them back; what comes from outside is seen by its
+strides.
 """
 
 from __future__ import annotations
@@ -255,20 +255,17 @@ def _is_index_view(node: Node) -> bool:
 
 
 def _outside(group: _Group, group_of: dict[Node, _Group]) -> list[Node]:
-    """The values that a group reads from outside, views looked through to what they show."""
+    """The values that a group reads from outside; numbers known to the compiler stand inside."""
     found: dict[Node, None] = {}
     for node in group.nodes:
         for operand in node.inputs:
-            if group_of.get(operand) is not group and operand.op.name != "constant":
-                found[_base(operand, group_of)] = None
+            if group_of.get(operand) is not group and not _is_number(operand):
+                found[operand] = None
     return list(found)
 
 
-def _base(node: Node, group_of: dict[Node, _Group]) -> Node:
-    """What a chain of index views outside of groups looks at."""
-    while _is_index_view(node) and node not in group_of:
-        node = node.inputs[0]
-    return node
+def _is_number(node: Node) -> bool:
+    return node.op.name == "constant" and not node.shape
 
 
 def _make(
@@ -282,25 +279,11 @@ def _make(
 ) -> None:
     """Make the `fused` node of a group and note what its members became."""
     inside = Builder()
-    outside = [n for n in _outside(group, group_of) if n.op.name != "constant"]
+    outside = _outside(group, group_of)
     params = {n: inside.param(f"x{number}", n.type) for number, n in enumerate(outside)}
     inner: dict[Node, Node] = dict(params)
-
-    def bring(node: Node) -> Node:
-        chain = []
-        while node not in inner:
-            if node.op.name == "constant":
-                inner[node] = inside.again(node, ())
-                break
-            chain.append(node)
-            node = node.inputs[0]
-        made = inner[node]
-        for view in reversed(chain):
-            made = inner[view] = inside.again(view, (made,))
-        return made
-
     for node in group.nodes:
-        operands = tuple(inner[o] if group_of.get(o) is group else bring(o) for o in node.inputs)
+        operands = tuple(inner[o] if o in inner else inside.again(o, ()) for o in node.inputs)
         inside.loc = node.loc
         inner[node] = inside.again(node, operands)
     wanted = [

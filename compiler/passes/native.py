@@ -148,7 +148,9 @@ class _Planner:
         if node in self.direct:
             self.buffer[node] = self.buffer[self.graph.params[self.direct[node]]]
             return None
-        overwrites: tuple[int, ...] = maker.attrs["overwrites"][index] if maker.op.name == "fused" else ()
+        overwrites: tuple[int, ...] = (0,) if maker.op.name == "write" else ()
+        if maker.op.name == "fused":
+            overwrites = maker.attrs["overwrites"][index]
         for position in () if node in self.fresh else overwrites:
             operand = maker.inputs[position]
             root = self.root[operand]

@@ -29,7 +29,7 @@ _LONG_PLAN = 4_000_000
 
 def is_native(node: Node) -> bool:
     """Whether a node's step runs natively whatever its layout is, or at least raises nothing."""
-    if node.op.name == "fused":
+    if node.op.name in ("fused", "reshape", "copy", "write"):
         return True
     dtype = getattr(node.type, "dtype", None)
     return node.op.name == "matmul" and dtype in (np.float32, np.float64) and blas.find() is not None

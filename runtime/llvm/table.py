@@ -21,6 +21,8 @@ from ...compiler.kernel.form import Kernel, Loop
 from ...compiler.kernel.lower import NotLowered, lower
 from ...compiler.kernel.space import choose_space
 from ...compiler.kernel.verify import verify_kernel
+from ...compiler.passes.strides import c_strides
+from ...compiler.passes.views import path_view
 from ...compiler.plan import Action, Place, Plan, Step, Value
 from . import blas
 from .printer import Module, print_kernel
@@ -70,7 +72,7 @@ class TableBuilder:
         """The segments in order."""
         for step in self.plan.steps:
             if step.action is Action.VIEW:
-                if self.plan.values[step.output].buffer is None:
+                if self.plan.values[step.output].place is Place.RUNTIME:
                     self.segments.append(Segment(step=step))
                 continue
             made = self.native(step)
@@ -95,6 +97,10 @@ class TableBuilder:
                 return [self.fused(step.node, values, outputs)]
             if step.node.op.name == "matmul":
                 return self.matmul(step.node, values, outputs[0])
+            if step.node.op.name in ("reshape", "copy"):
+                return [self.copy(values[0], _seen_as(outputs[0], values[0]))]
+            if step.node.op.name == "write":
+                return self.write(step, values, outputs[0])
         except (NotLowered, NotPrintable):
             return None
         return None
@@ -145,6 +151,19 @@ class TableBuilder:
         strides, out_strides = [self.elements(source)], [self.elements(target)]
         space = choose_space(body, target.type.shape, (), [axes], strides, out_strides)
         return self.kernel(lower("kernel", body, space, strides, out_strides), [source], [target])
+
+    def write(self, step: Step, inputs: Sequence[Value], output: Value) -> list[NativeStep] | None:
+        """The base copied, unless it is there already, then the value into what the path shows."""
+        base, value = inputs
+        assert isinstance(output.type, ArrayType)
+        assert output.strides is not None
+        seen = path_view(output.type, output.strides, step.node.attrs["path"])
+        if seen is None:
+            return None
+        offset, type_, strides = seen
+        target = replace(output, type=type_, strides=strides, offset=output.offset + offset)
+        whole = [] if step.in_place == 0 else [self.copy(base, output)]
+        return [*whole, self.copy(value, target)]
 
     def kernel(self, kernel: Kernel, inputs: Sequence[Value], outputs: Sequence[Value]) -> NativeStep:
         kernel = collapse(kernel)
@@ -201,6 +220,14 @@ class TableBuilder:
             assert found is not None
             module.functions.append(blas.gemm_function(symbol, dtype, found))
         return module.text()
+
+
+def _seen_as(value: Value, like: Value) -> Value:
+    """Dense memory seen in another shape of the same size."""
+    assert isinstance(value.type, ArrayType)
+    assert isinstance(like.type, ArrayType)
+    strides = c_strides(like.type.shape, value.type.dtype.itemsize)
+    return replace(value, type=ArrayType(like.type.shape, value.type.dtype), strides=strides)
 
 
 def _bits(number: float) -> int:
