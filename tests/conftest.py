@@ -1,6 +1,7 @@
-"""Settings that hold for every test: passes are verified, and golden texts can be rewritten.
+"""Settings that hold for every test: passes are verified, dead memory is poisoned, golden texts are files.
 
-`TAPELESS_CHECK` is set before anything imports the package, so each pass of each compilation is verified.
+`TAPELESS_CHECK` is set before anything imports the package, so each pass and plan of each compilation is
+verified; under `TAPELESS_POISON` whatever reads dead arena memory finds NaN there.
 A golden test compares a whole text with a file; `python -m pytest tests --accept` writes the files anew, and
 the change is then read in the diff.
 """
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 os.environ["TAPELESS_CHECK"] = "1"
+os.environ["TAPELESS_POISON"] = "1"
 
 # An example's time says nothing on a shared machine; the time of a whole test is bounded by pytest-timeout.
 settings.register_profile("tapeless", deadline=None)
