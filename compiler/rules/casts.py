@@ -86,13 +86,16 @@ def cast_cast(b: Builder, node: Node) -> Node | None:
     after="(%x: float, %y: f32[]) { return %x, %y }",
 )
 def item_and_back(b: Builder, node: Node) -> Node | None:
-    """A Python float holds every value of the floats up to 64 bits, an int every integer."""
+    """A Python float holds every value of the floats up to 64 bits, an int every integer; not the reverse."""
     inner = node.inputs[0]
     if {node.op.name, inner.op.name} != {"item", "cast"}:
         return None
     (x,) = inner.inputs
-    held = x.dtype.kind in "biu" or x.dtype.char not in "gG"
-    return x if x.type == node.type and held and inner.dtype.kind == x.dtype.kind else None
+    if node.op.name == "item":
+        held = inner.dtype == x.dtype and x.dtype.kind != "i"
+    else:
+        held = inner.dtype.kind == x.dtype.kind and x.dtype.char not in "gG"
+    return x if held and x.type == node.type else None
 
 
 @SIMPLIFY.rule(

@@ -1,16 +1,19 @@
 """Every rule: its example, the measure it lowers, what it says it keeps over layouts and special values."""
 
 import itertools
+import re
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.exceptions import ComplexWarning
 
 from tapeless.compiler import pipeline  # noqa: F401  (fills the rule sets)
 from tapeless.compiler.ir import Graph, Kind, Loc, Node
 from tapeless.compiler.ir.equal import structurally_equal
-from tapeless.compiler.ir.parse import parse
+from tapeless.compiler.ir.parse import ParseError, parse
 from tapeless.compiler.ir.types import ArrayType, ScalarType
 from tapeless.compiler.passes.bisect import same_value
 from tapeless.compiler.passes.manager import Options
@@ -138,7 +141,8 @@ def special_values(type_: ArrayType, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     if type_.dtype.kind == "c":
         array = np.empty(type_.shape, type_.dtype)
-        array.real, array.imag = rng.choice(SPECIAL, (2, *type_.shape))
+        with np.errstate(all="ignore"):
+            array.real, array.imag = rng.choice(SPECIAL, (2, *type_.shape))
         return array
     if type_.dtype.kind in "biu":
         return rng.integers(0, 2, type_.shape).astype(type_.dtype)
@@ -184,7 +188,7 @@ def arguments(graph: Graph, make: Callable[[ArrayType, int], Any]) -> list[list[
 
 
 def run(graph: Graph, values: Sequence[Any]) -> list[Any]:
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore", category=ComplexWarning):
         return interpret(graph, values)
 
 
@@ -228,6 +232,49 @@ def test_values_stay_up_to_rounding(rule: Rule) -> None:
         for old, new in zip(run(before, values), run(after, values), strict=True):
             np.testing.assert_allclose(new, old, rtol=1e-13, atol=1e-13)
             assert type(old) is type(new)
+
+
+DTYPES = ("f16", "f32", "longdouble", "c64", "c128", "i8", "i64", "u32", "bool")
+
+
+def in_dtype(rule: Rule, dtype: str) -> Graph | None:
+    """The example with another dtype in place of f64; None where its ops do not take it."""
+    text = rule.before.replace("f64", dtype)
+    if dtype[0] in "iu":
+        text = re.sub(r"(\d)\.0\)", r"\1)", text)
+    if dtype == "bool":
+        text = re.sub(r"bool\(-?(\d)\.0\)", lambda match: f"bool({match[1] != '0'})", text)
+    try:
+        return example(text, rule)
+    except ParseError:
+        return None
+
+
+OTHER_DTYPES = [
+    pytest.param(rule, graph, id=f"{rule.name}-{dtype}")
+    for rule in RULES
+    for dtype in DTYPES
+    if "f64" in rule.before
+    for graph in [in_dtype(rule, dtype)]
+    if graph is not None
+]
+
+
+@pytest.mark.parametrize(("rule", "graph"), OTHER_DTYPES)
+def test_other_dtypes(rule: Rule, graph: Graph, memory_order: Any) -> None:
+    """Where a rule applies to another dtype it keeps there, too, what it says."""
+    after = applied(rule, graph)
+    make = special_values if rule.fidelity.bit_exact else plain_values
+    loose = 1e-2 if any(getattr(node.type, "dtype", None) == np.float16 for node in graph.nodes) else 1e-5
+    for values in arguments(graph, make)[::7]:
+        for old, new in zip(run(graph, values), run(after, values), strict=True):
+            if rule.fidelity.bit_exact:
+                assert same_value(old, new), values
+            else:
+                np.testing.assert_allclose(new, old, rtol=loose, atol=loose)
+            assert np.asarray(old).dtype == np.asarray(new).dtype
+            if rule.fidelity is Fidelity.BITS:
+                assert memory_order(old) == memory_order(new)
 
 
 def test_rules_that_undo_each_other_are_named() -> None:
