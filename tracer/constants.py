@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..compiler.ir.node import Node
-from ..compiler.ir.types import ScalarType
+from ..compiler.ir.types import ScalarType, array_type
 from ..compiler.ir.visit import topological
 from .errors import DerivedConstantError, SideEffectWarning, TracedConversionError, make_error
 from .function import TracedFunction
@@ -128,7 +128,7 @@ def _writeable(reach: Reach, living: list[Any], trace: Trace) -> str:
 
 def _derived_error(trace: Trace, array: Any, source: str) -> Any:
     loc = trace.first_use.get(id(array))
-    shown = f"{array.dtype}{list(array.shape)}"
+    shown = str(array_type(array.shape, array.dtype))
     return make_error(
         DerivedConstantError,
         f"an array, {shown}, was computed once, while tracing, from arrays this trace cannot see",

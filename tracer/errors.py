@@ -156,10 +156,16 @@ def _maker(node: Node, loc: Loc | None) -> Node | None:
 
 def origin_text(node: Node, loc: Loc | None = None, arguments: Mapping[str, Any] | None = None) -> list[str]:
     """Which arguments a value depends on, and the line that made it if that is another than `loc`."""
-    names = [shown_name(name, arguments or {}) for name in dependencies(node)]
+    known = arguments or {}
+    names = dependencies(node)
     if not names:
         return []
-    text = f"The value depends on {'the arguments ' if len(names) > 1 else 'the argument '}{listed(names)}"
+    passed = [shown_name(name, known) for name in names if not known or name.split(".")[0] in known]
+    closed_over = len(names) - len(passed)
+    parts = [f"the argument{'s' if len(passed) > 1 else ''} {listed(passed)}"] if passed else []
+    if closed_over:
+        parts.append("a closed-over array" if closed_over == 1 else f"{closed_over} closed-over arrays")
+    text = f"The value depends on {' and '.join(parts)}"
     maker = _maker(node, loc)
     if maker is None:
         return [f"{text}."]

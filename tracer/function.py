@@ -183,7 +183,7 @@ class FunctionTracer:
             if self.trace.refusal is None or error is self.trace.refusal:
                 raise
             # NumPy, or the user's code, caught a refusal and raised something that says less.
-            raise self.trace.refusal from None
+            raise self.trace.refusal.with_traceback(error.__traceback__) from None
         if inspect.isgenerator(result) or inspect.iscoroutine(result):
             raise make_error(
                 ArgumentError, "a generator or coroutine function cannot be compiled", None,

@@ -2,8 +2,8 @@
 
 A specialization holds while every global, closure variable, attribute and container slot that its code names
 still holds the object it held, and while closed-over arrays keep their shape, strides and dtype. Small arrays
-that the code names and the graph does not read, as in `if flags[0]:`, have to keep their content. The check is
-one expression made for the purpose: some 20 ns a name.
+that the code names and the graph does not read, as in `if flags[0]:`, have to keep their content. The check
+is one expression made for the purpose: some 20 ns a name.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.ir.types import array_type
 from .errors import ClosureWriteError, make_error
 from .reach import Reach
 from .stand_in import original
@@ -111,7 +112,9 @@ class Guards:
             if now is slot.value:
                 continue
             if type(now) is not type(slot.value) or type(now) not in _PLAIN or now != slot.value:
-                became = "is gone" if now is slot else f"{_shown(slot.value)} became {_shown(now)}"
+                became = (
+                    "is gone" if now is slot else f"{_shown(slot.value)} became {_another(slot.value, now)}"
+                )
                 return f"{slot.shown}: {became}"
             slot.value = now
             renewed = True
@@ -120,7 +123,8 @@ class Guards:
                 return f"{shown}: {length} items became {len(container)}"
         for array, shape, strides, dtype in self._arrays:
             if (array.shape, array.strides, array.dtype) != (shape, strides, dtype):
-                return f"a closed-over array: {dtype}{list(shape)} became {array.dtype}{list(array.shape)}"
+                now = array_type(array.shape, array.dtype)
+                return f"a closed-over array: {array_type(shape, dtype)} became {now}"
         for shown, array, content in self._contents:
             if array.tobytes() != content:
                 return f"closed-over array {shown}: its content changed, and Python looked at it"
@@ -131,9 +135,15 @@ class Guards:
 
 def _shown(value: Any) -> str:
     if type(value) is np.ndarray:
-        return f"an array {value.dtype}{list(value.shape)} (another object)"
-    text = repr(value) if type(value) in _PLAIN else f"a {type(value).__name__} (another object)"
+        return f"an array {array_type(value.shape, value.dtype)}"
+    text = repr(value) if type(value) in _PLAIN else f"a {type(value).__name__}"
     return text if len(text) < 60 else f"{text[:57]}…"
+
+
+def _another(before: Any, now: Any) -> str:
+    """What is there now; "another" where it looks the same."""
+    shown = _shown(now)
+    return f"another {shown.removeprefix('an ').removeprefix('a ')}" if shown == _shown(before) else shown
 
 
 def guards_of(reach: Reach, arrays: Sequence[Any]) -> Guards:
@@ -141,8 +151,10 @@ def guards_of(reach: Reach, arrays: Sequence[Any]) -> Guards:
     used = {id(array) for array in arrays}
     slots: list[Slot] = []
     lengths: list[tuple[str, Any, int]] = []
-    for holder in reach.holders.values():
+    for holder in (*reach.holders.values(), *(holder for _, holder in reach.class_attributes())):
         for name, value in holder.used.items():
+            if name.startswith("__"):
+                continue
             shown = f"{holder.prefix}.{name}" if holder.prefix else f"global {name}"
             slots.append(Slot(shown, holder.namespace, name, value))
     slots += [Slot(f"closed-over {label}", cell, CellType, value) for label, cell, value in reach.cells]

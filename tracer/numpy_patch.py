@@ -122,7 +122,12 @@ class Patch:
     def _bind(self, reach: Reach) -> None:
         self.bind_modules()
         for holder in reach.holders.values():
-            self._bind_names(holder.namespace, holder.used)
+            if isinstance(holder.namespace, dict):
+                self._bind_names(holder.namespace, holder.used)
+        for kind, holder in reach.class_attributes():
+            for name, value in holder.used.items():
+                if id(value) in self.table and vars(kind).get(name) is value:
+                    self._bind_attribute(kind, name, value)
         for _, cell, value in reach.cells:
             if id(value) in self.table:
                 self._bind_cell(cell, value)
@@ -167,6 +172,16 @@ class Patch:
                 del namespace[name]
             else:
                 namespace[name] = before
+
+        self._undo.append(undo)
+
+    def _bind_attribute(self, kind: type, name: str, value: Any) -> None:
+        stand_in = self.table[id(value)]
+        setattr(kind, name, stand_in)
+
+        def undo() -> None:
+            if vars(kind).get(name) is stand_in:
+                setattr(kind, name, value)
 
         self._undo.append(undo)
 

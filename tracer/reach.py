@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import gc
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -29,11 +29,11 @@ _FOREIGN = 2_000
 
 
 class Holder:
-    """A namespace of which only some names are used: globals, a module's or an instance's dictionary."""
+    """A namespace of which only some names are used: that of a module, an instance or a class."""
 
     __slots__ = ("all_names", "namespace", "prefix", "used")
 
-    def __init__(self, namespace: dict[str, Any], prefix: str) -> None:
+    def __init__(self, namespace: Mapping[str, Any], prefix: str) -> None:
         self.namespace = namespace
         self.prefix = prefix
         self.used: dict[str, Any] = {}
@@ -73,7 +73,8 @@ class Reach:
         self._seen: dict[int, Any] = {}
         self._todo: list[tuple[Any, str]] = []
         self._by_name: list[Holder] = []
-        self._classes: list[tuple[type, set[str]]] = []
+        self._classes: list[tuple[type, Holder]] = []
+        self._kinds: dict[int, type] = {}
         self._budget = _FOREIGN
 
     @classmethod
@@ -100,6 +101,10 @@ class Reach:
         for table in (self.holders, self.arrays, self.generators, self._seen):
             table.clear()
 
+    def class_attributes(self) -> list[tuple[type, Holder]]:
+        """The classes met, with the attributes used of them."""
+        return self._classes
+
     # ---- the walk
 
     def _add(self, value: Any, name: str) -> None:
@@ -114,10 +119,10 @@ class Reach:
         for holder in self._by_name:
             for name in self.names & holder.namespace.keys() - holder.used.keys():
                 self._use(holder, name, f"{holder.prefix}.{name}" if holder.prefix else name)
-        for kind, done in self._classes:
-            for name, member in list(vars(kind).items()):
-                if name not in done and (name in self.names or name.startswith("__")):
-                    done.add(name)
+        for kind, holder in self._classes:
+            for name, member in list(holder.namespace.items()):
+                if name not in holder.used and (name in self.names or name.startswith("__")):
+                    holder.used[name] = original(member)
                     for part in _functions_of(member):
                         self._add(part, f"{kind.__name__}.{name}")
         return bool(self._todo)
@@ -207,8 +212,14 @@ class Reach:
     def _class(self, kind: type) -> None:
         for base in kind.__mro__:
             module = base.__dict__.get("__module__")
-            if type(module) is str and is_user_namespace({"__name__": module}):
-                self._classes.append((base, set()))
+            if (
+                type(module) is str
+                and is_user_namespace({"__name__": module})
+                and id(base) not in self._kinds
+            ):
+                self._kinds[id(base)] = base
+                holder = Holder(vars(base), base.__name__)
+                self._classes.append((base, holder))
 
     def _object(self, value: Any, name: str) -> None:
         namespace = getattr(value, "__dict__", None)

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FrameType
 
+from ..compiler.ir.node import Loc
 from .state import is_internal
+from .user_code import is_own_code
 
 Place = tuple[int, int, int, int]
 
@@ -28,11 +30,22 @@ class Expression:
 
 
 def user_frame() -> FrameType:
-    """The frame of the innermost line of user code on this thread's stack."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and is_internal(frame.f_code):
+    """The frame of the innermost line that the user wrote; of a library's where there is none."""
+    frame: FrameType | None = sys._getframe(1)
+    library = None
+    while frame is not None:
+        if is_own_code(frame.f_code, frame.f_globals):
+            return frame
+        if library is None and not is_internal(frame.f_code):
+            library = frame
         frame = frame.f_back
-    return frame
+    return library or sys._getframe(1)
+
+
+def own_loc() -> Loc:
+    """The innermost line that the user wrote."""
+    frame = user_frame()
+    return Loc(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 def expression_at(frame: FrameType) -> Expression | None:
@@ -46,6 +59,9 @@ def expression_at(frame: FrameType) -> Expression | None:
     if tree is None:
         return None
     path = _path_to(tree, place)
+    if path and isinstance(path[0], (ast.If, ast.While, ast.Assert)):
+        # The jump of a loop is said to stand at the whole statement.
+        path.insert(0, path[0].test)
     for depth, node in enumerate(path):
         if isinstance(node, ast.expr):
             text = ast.get_source_segment("".join(lines), node) or ast.unparse(node)

@@ -16,10 +16,11 @@ from ..compiler.ir.builder import Builder
 from ..compiler.ir.node import Loc, Node
 from ..compiler.ir.types import ArrayType, array_type, supported
 from ..compiler.ops.view import apply_path
-from .errors import ArgumentError, ClosureWriteError, LeakedTraceError, TapelessError, make_error
+from .errors import ArgumentError, LeakedTraceError, TapelessError, make_error
 from .floating_point import CallerSettings, explicit, with_settings
 from .operators import add_operators
-from .refusals import leaked
+from .refusals import leaked, refuse_closure_write
+from .source import own_loc
 from .state import current, user_loc
 from .storage import Array, Storage, Window
 from .traced_array import TracedArray, TracedNumber
@@ -167,7 +168,8 @@ class Trace:
         shadow = shadow_like(value)
         traced = self.window(Storage(shadow, "closure", node, name), shadow)
         self.closures[id(value)] = (value, traced)
-        self.first_use[id(value)] = user_loc()
+        if current() is self:
+            self.first_use[id(value)] = user_loc()
         return traced
 
     # ---- reading and writing
@@ -215,15 +217,7 @@ class Trace:
             raise ValueError("assignment destination is read-only")
         storage = target.storage
         if storage.kind == "closure":
-            raise self.error(
-                ClosureWriteError,
-                f"the closed-over array {storage.name!r} is written to",
-                why="@compile reads closed-over arrays at each call and changes only arguments.",
-                fixes=[
-                    ("pass it in", f"def step(…, {storage.name}): …"),
-                    ("or copy it", f"{storage.name}.copy()"),
-                ],
-            )
+            raise refuse_closure_write(self, storage.name)
 
     # ---- checks and errors
 
@@ -246,7 +240,7 @@ class Trace:
 
     def error(self, kind: type[TapelessError], what: str, **details: Any) -> Any:
         """A refusal: an error with its whole message, recorded so that it cannot be swallowed."""
-        error = make_error(kind, what, user_loc(), arguments=self.arguments, **details)
+        error = make_error(kind, what, own_loc(), arguments=self.arguments, **details)
         if self.refusal is None:
             self.refusal = error
         return error
@@ -272,7 +266,7 @@ def active(what: str) -> Trace:
         raise make_error(
             LeakedTraceError,
             f"{what} was used outside of its trace",
-            user_loc(),
+            own_loc(),
             why="A traced value means something only while its function is being traced.",
             fixes=[("", "return the value from the compiled function and use the result")],
         )

@@ -212,9 +212,7 @@ class TracedArray:
         raise refuse_bool(self)
 
     def __float__(self) -> float:
-        return self._concrete(
-            float, "A Python float", "np.float64 values need no float(); use x.astype(np.float64)"
-        )
+        return self._concrete(float, "A Python float", "x.astype(np.float64)")
 
     def __int__(self) -> int:
         return self._concrete(int, "A Python int", "x.astype(int)")
@@ -241,7 +239,7 @@ class TracedArray:
 
     def __hash__(self) -> int:
         if self.scalar:
-            return int(self._concrete(hash, "A hash", "an argument that is static"))
+            return int(self._concrete(hash, "A hash", "a static argument as the key"))
         raise TypeError("unhashable type: 'numpy.ndarray'")
 
     def __contains__(self, value: Any) -> bool:
@@ -359,7 +357,7 @@ class TracedNumber:
         raise refuse_bool(self)
 
     def __float__(self) -> float:
-        raise refuse_conversion(self, "A Python float", [("keep it traced", "it is a float already")])
+        raise refuse_conversion(self, "A Python float", [("keep it traced", "it is a Python float already")])
 
     def __int__(self) -> int:
         if type(self.example) is int:
@@ -383,7 +381,7 @@ class TracedNumber:
     def __hash__(self) -> int:
         if type(self.example) is int:
             return hash(self.__index__())
-        raise refuse_conversion(self, "A hash", [("", "an argument that is static")])
+        raise refuse_conversion(self, "A hash", [("make it static", '@compile(static=("name",))')])
 
     def type_text(self) -> str:
         """The type as messages show it."""

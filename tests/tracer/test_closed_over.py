@@ -113,6 +113,20 @@ def test_cells_and_attributes_and_defaults() -> None:
     np.testing.assert_array_equal(compiled(X), model(X))
 
 
+def test_class_attributes_and_methods_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Base:
+        rate = 2.0
+
+    class Scale(Base):
+        def apply(self, x: Any) -> Any:
+            return x * self.rate
+
+    scale = Scale()
+    compiled = follows(lambda x: scale.apply(x), lambda: setattr(Base, "rate", 3.0))
+    assert "Base.rate: 2.0 became 3.0" in compiled.explain()
+    follows(lambda x: scale.apply(x), lambda: setattr(Scale, "apply", lambda self, x: x - 1))
+
+
 def test_a_method_of_an_object_that_is_a_static_argument() -> None:
     class Scale:
         def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Floating-point error settings: the caller's hold at each call, those set inside for the lines under them."""
+"""Floating-point error settings: the caller's hold at each call, those set inside for their own lines."""
 
 import threading
 import warnings
