@@ -89,8 +89,10 @@ class _Evaluator:
             elif isinstance(statement, Store):
                 place = self.arg_place(statement.arg, statement.at)
                 full = tuple(loop.extent for loop in self.loops)
+                if statement.index is not None:
+                    place = place + statement.index_stride * self.value(statement.index)
                 value = np.broadcast_to(self.value(statement.value), np.broadcast_shapes(full, place.shape))
-                self.memory[statement.arg][np.broadcast_to(place, value.shape)] = value
+                self.memory[statement.arg].write(np.broadcast_to(place, value.shape), value, statement.adds)
             elif isinstance(statement, Accumulate):
                 full = tuple(loop.extent for loop in self.loops)
                 self.folded[statement.accumulator] = np.broadcast_to(self.value(statement.value), full)
@@ -144,7 +146,10 @@ class _Memory:
     def __getitem__(self, place: Any) -> Any:
         return self.array[place - self.low]
 
-    def __setitem__(self, place: Any, value: Any) -> None:
+    def write(self, place: Any, value: Any, adds: bool) -> None:
         if self.scratch and place.size:
             self.array = np.zeros(max(int(place.max()) + 1, self.array.size), self.array.dtype)
-        self.array[place - self.low] = value
+        if adds:
+            np.add.at(self.array, place - self.low, value)
+        else:
+            self.array[place - self.low] = value

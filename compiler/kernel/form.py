@@ -71,11 +71,18 @@ class Compute:
 
 @dataclass(frozen=True)
 class Store:
-    """Write an element."""
+    """Write an element, or add to it; with `index` the place is at + index_stride * the value of that name.
+
+    Stores that add, or have an index, happen one iteration after another: their loops over places that may
+    meet are serial.
+    """
 
     arg: str
     at: Affine
     value: str
+    index: str | None = None
+    index_stride: int = 0
+    adds: bool = False
 
 
 @dataclass(frozen=True)

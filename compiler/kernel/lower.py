@@ -250,7 +250,7 @@ class Lowering:
         self.vector = None if space.vector is None or space.vector not in space.order else f"i{space.vector}"
         for number, param in enumerate(self.body.params):
             assert isinstance(param.type, ArrayType)
-            low, high = _reach(param.shape, self.strides[param])
+            low, high = reach(param.shape, self.strides[param])
             self.arg_of[param] = f"a{number}"
             self.args.append(Arg(f"a{number}", param.type.dtype, "in", low, high))
         for axis in space.order:
@@ -286,7 +286,7 @@ class Lowering:
         output, strides = self.body.outputs[number], self.out_strides[number]
         assert isinstance(output.type, ArrayType)
         arg = f"o{number}"
-        low, high = _reach(output.shape, strides)
+        low, high = reach(output.shape, strides)
         self.args.append(Arg(arg, output.type.dtype, "out", low, high))
         at = tuple(
             Affine() if axis is None else Affine(0, ((f"i{axis}", 1),))
@@ -299,7 +299,7 @@ class Lowering:
         return self.block_for(at), Store(arg, place, value)
 
 
-def _reach(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
+def reach(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
     """The range of element offsets that an array touches."""
     low = sum(min(s * (n - 1), 0) for s, n in zip(strides, shape, strict=True))
     high = sum(max(s * (n - 1), 0) for s, n in zip(strides, shape, strict=True))

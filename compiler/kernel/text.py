@@ -27,7 +27,9 @@ def statement_lines(statement: Statement, indent: str) -> Iterator[str]:
         operands = ", ".join(f"%{name}" for name in statement.operands)
         yield f"{indent}%{statement.result}: {dtype_name(statement.dtype)} = {statement.op} {operands}"
     elif isinstance(statement, Store):
-        yield f"{indent}store %{statement.value}, {statement.arg}{affine_text(statement.at)}"
+        index = "" if statement.index is None else f" at {statement.index_stride}*%{statement.index}"
+        verb = "add" if statement.adds else "store"
+        yield f"{indent}{verb} %{statement.value}, {statement.arg}{affine_text(statement.at)}{index}"
     elif isinstance(statement, Accumulate):
         yield f"{indent}accumulate %{statement.value} into %{statement.accumulator}"
     else:

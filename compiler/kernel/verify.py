@@ -81,7 +81,9 @@ class _Verifier:
         elif isinstance(statement, Compute):
             self.compute(statement)
         elif isinstance(statement, Store):
-            arg = self.access(statement.arg, statement.at, False)
+            arg = self.access(statement.arg, statement.at, statement.index is not None)
+            if statement.index is not None and self.dtype(statement.index).kind not in "iu":
+                self.fail("V2", f"index %{statement.index} is no integer")
             if arg.role == "in":
                 self.fail("V4", f"the input {arg.name} is stored to")
             if self.dtype(statement.value) != arg.dtype:

@@ -13,6 +13,7 @@ from ..ir.node import Graph, Node
 from ..ir.types import ArrayType, TupleType
 from ..plan import Action, Buffer, Place, Plan, Step, Target, Value
 from .arena import Interval, pack
+from .memory import REPLACES
 from .strides import Strides, c_strides, same_layout
 from .views import VIEWS, view_of
 
@@ -148,7 +149,7 @@ class _Planner:
         if node in self.direct:
             self.buffer[node] = self.buffer[self.graph.params[self.direct[node]]]
             return None
-        overwrites: tuple[int, ...] = (0,) if maker.op.name == "write" else ()
+        overwrites: tuple[int, ...] = (0,) if maker.op.name in REPLACES else ()
         if maker.op.name == "fused":
             overwrites = maker.attrs["overwrites"][index]
         for position in () if node in self.fresh else overwrites:

@@ -67,6 +67,7 @@ class NativeExecutor:
             if builder.code.kernels or builder.code.products
             else None
         )
+        self._checks = list(builder.checks)
         self._tables = [self._table(s) for s in self.segments]
         self._enter, self._alive = walker()
         self._pool: list[_Instance] = []
@@ -182,6 +183,8 @@ class _Instance:
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         executor = self.executor
+        for position, length in executor._checks:
+            check_index(values[position], length)
         arrays = [values[i] for i in executor.param_slots]
         arrays = [a if type(a) is np.ndarray else np.asarray(a) for a in arrays]
         fresh = [empty(v.type.shape, v.type.dtype, v.strides) for v in executor.fresh_values]  # type: ignore[union-attr]
@@ -197,6 +200,13 @@ class _Instance:
             None if n is None else call.result(n, t)
             for n, t in zip(executor.plan.results, executor.plan.targets, strict=True)
         ]
+
+
+def check_index(index: Any, length: int) -> None:
+    """Raise NumPy's IndexError if an index array points outside of an axis of this length."""
+    if index.size and not (-length <= index.min() and index.max() < length):
+        wrong = index[(index < -length) | (index >= length)].flat[0]
+        raise IndexError(f"index {wrong} is out of bounds for axis 0 with size {length}")
 
 
 class _Call:

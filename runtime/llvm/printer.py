@@ -27,7 +27,7 @@ from ...compiler.kernel.form import (
     Store,
 )
 from .operations import compute
-from .types import DType, constant, literal, memory_type, scalar_type, suffix, value_type
+from .types import DType, NotPrintable, constant, literal, memory_type, scalar_type, suffix, value_type
 
 I64 = np.dtype(np.int64)
 BOOL = np.dtype(bool)
@@ -107,7 +107,7 @@ class _Printer:
     def declare(self, declaration: str) -> None:
         self.module.declarations[declaration] = None
 
-    def define(self, symbol: str, text: str) -> None:
+    def private(self, symbol: str, text: str) -> None:
         self.module.definitions[symbol] = text
 
     # ---- values
@@ -189,7 +189,21 @@ class _Printer:
             )
         self.define(statement.result, self.from_memory(text, arg.dtype, lanes), arg.dtype, lanes)
 
-    def index(self, statement: Load) -> tuple[str, int]:
+    def load_for_add(self, arg: Arg, statement: Store, extra: str | None) -> str:
+        """The element, or the contiguous elements, that a store adds to."""
+        element, lanes = memory_type(arg.dtype), self.here
+        pointer = self.address(arg, statement.at, extra)
+        if not lanes:
+            return self.let(f"load {element}, ptr {pointer}, align 1")
+        if statement.at.stride(self.vector or "") != 1:
+            raise NotPrintable("an addition to elements that are not contiguous")
+        type_ = f"<{lanes} x {element}>"
+        name = f"@llvm.masked.load.v{lanes}{_memory_suffix(arg.dtype)}.p0"
+        self.declare(f"declare {type_} {name}(ptr, i32, <{lanes} x i1>, {type_})")
+        mask = f"<{lanes} x i1> {self.mask}"
+        return self.let(f"call {type_} {name}(ptr {pointer}, i32 1, {mask}, {type_} zeroinitializer)")
+
+    def index(self, statement: Load | Store) -> tuple[str, int]:
         """The place that an index value adds, as i64 or a vector of them."""
         assert statement.index is not None
         found = self.names[statement.index]
@@ -213,14 +227,19 @@ class _Printer:
                 f"zext {value_type(BOOL, lanes)} {text} to {f'<{lanes} x i8>' if lanes else 'i8'}"
             )
         element, align = memory_type(arg.dtype), 1
+        extra = None if statement.index is None else self.index(statement)[0]
+        if statement.adds:
+            have = self.load_for_add(arg, statement, extra)
+            text = compute(self, "add", [have, text], [arg.dtype] * 2, arg.dtype, lanes)
         if not lanes:
-            self.line(f"store {element} {text}, ptr {self.address(arg, statement.at)}, align {align}")
+            place = self.address(arg, statement.at, extra)
+            self.line(f"store {element} {text}, ptr {place}, align {align}")
             return
         type_ = f"<{lanes} x {element}>"
         if statement.at.stride(self.vector or "") == 1:
             name = f"@llvm.masked.store.v{lanes}{_memory_suffix(arg.dtype)}.p0"
             self.declare(f"declare void {name}({type_}, ptr, i32, <{lanes} x i1>)")
-            place = f"ptr {self.address(arg, statement.at)}"
+            place = f"ptr {self.address(arg, statement.at, extra)}"
         else:
             name = f"@llvm.masked.scatter.v{lanes}{_memory_suffix(arg.dtype)}.v{lanes}p0"
             self.declare(f"declare void {name}({type_}, <{lanes} x ptr>, i32, <{lanes} x i1>)")

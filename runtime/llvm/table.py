@@ -18,6 +18,7 @@ from ...compiler.ir.node import Graph, Node
 from ...compiler.ir.types import ArrayType
 from ...compiler.kernel.collapse import collapse
 from ...compiler.kernel.form import Kernel, Loop
+from ...compiler.kernel.indexed import gather_kernel, scatter_kernel
 from ...compiler.kernel.lower import NotLowered, lower
 from ...compiler.kernel.space import choose_space
 from ...compiler.kernel.verify import verify_kernel
@@ -67,6 +68,7 @@ class TableBuilder:
         self.code = Code()
         self.number_of = {v.node: n for n, v in enumerate(plan.values) if v.place is Place.CONSTANT}
         self.segments: list[Segment] = []
+        self.checks: dict[tuple[int, int], Node] = {}
 
     def build(self) -> list[Segment]:
         """The segments in order."""
@@ -101,6 +103,8 @@ class TableBuilder:
                 return [self.copy(values[0], _seen_as(outputs[0], values[0]))]
             if step.node.op.name == "write":
                 return self.write(step, values, outputs[0])
+            if step.node.op.name in ("gather", "scatter", "scatter_add"):
+                return self.indexed(step, values, outputs[0])
         except (NotLowered, NotPrintable):
             return None
         return None
@@ -165,6 +169,42 @@ class TableBuilder:
         whole = [] if step.in_place == 0 else [self.copy(base, output)]
         return [*whole, self.copy(value, target)]
 
+    def indexed(self, step: Step, inputs: Sequence[Value], output: Value) -> list[NativeStep] | None:
+        """A gather, or a scatter into a copy of the base unless that lies in the result's memory already."""
+        node = step.node
+        if not all(
+            self.in_range(step.inputs[k], node, k) for k in range(len(inputs)) if k >= _first_index(node)
+        ):
+            return None
+        if node.op.name == "gather":
+            x, *indices = inputs
+            strides = [self.elements(v) for v in indices]
+            kernel = gather_kernel(node, self.elements(x), strides, self.elements(output))
+            return [self.kernel(kernel, inputs, [output])]
+        base, value, *indices = inputs
+        strides = [self.elements(v) for v in indices]
+        kernel = scatter_kernel(node, self.elements(output), self.elements(value), strides)
+        whole = [] if step.in_place == 0 else [self.copy(base, output)]
+        return [*whole, self.kernel(kernel, [output, *indices], [value])]
+
+    def in_range(self, number: int, node: Node, position: int) -> bool:
+        """Whether an index array is known to be in range, or is an argument that is checked before the walk."""
+        value = self.plan.values[number]
+        first = _first_index(node)
+        length = node.inputs[0].shape[node.attrs["axes"][position - first]]
+        if value.place is Place.CONSTANT and value.base is None:
+            known = value.node.attrs["value"].value
+            return not known.size or bool(-length <= known.min() and known.max() < length)
+        if value.place is Place.PARAM:
+            assert value.buffer is not None
+            param = self.plan.buffers[value.buffer].param
+            assert param is not None
+            if self.plan.graph.params[param].type.size != value.type.size:  # type: ignore[union-attr]
+                return False
+            self.checks[param, length] = node
+            return True
+        return False
+
     def kernel(self, kernel: Kernel, inputs: Sequence[Value], outputs: Sequence[Value]) -> NativeStep:
         kernel = collapse(kernel)
         verify_kernel(kernel)
@@ -220,6 +260,11 @@ class TableBuilder:
             assert found is not None
             module.functions.append(blas.gemm_function(symbol, dtype, found))
         return module.text()
+
+
+def _first_index(node: Node) -> int:
+    """The position of the first index array among a node's inputs."""
+    return 1 if node.op.name == "gather" else 2
 
 
 def _seen_as(value: Value, like: Value) -> Value:

@@ -77,6 +77,15 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = {
         lambda: (mixed(5), mixed(5)),
     ),
     "views-returned": (lambda x: (x * 2).reshape(2, -1).T, lambda: (mixed(12),)),
+    "rows-by-index": (
+        lambda x, i: (x[i], x[i, 1:3] * 2, x[:, i]),
+        lambda: (mixed(6, 6), np.array([0, -1, 3, 3])),
+    ),
+    "pairs-by-index": (lambda x, i: x[np.arange(4), i], lambda: (mixed(4, 6), np.array([0, -1, 3, 3]))),
+    "writes-by-index": (
+        lambda x, i: x.__setitem__(i, 2 * x[:4]),
+        lambda: (mixed(6, 3), np.array([0, 2, 0, -1])),
+    ),
     "constant-result": (lambda x: (np.full(3, 2.0), x + np.arange(4.0)), lambda: (mixed(4),)),
 }
 
@@ -137,6 +146,30 @@ def test_updates_are_written_straight_into_the_callers_memory() -> None:
     plan = tl.compile(adam, executor="native").plan(*CASES["adam"][1]())
     assert plan.arena_bytes == 0
     assert not any(s.action is Action.COPY for s in plan.steps)
+
+
+def test_an_index_out_of_range_raises_and_changes_nothing() -> None:
+    def shift(x: Any, i: Any) -> Any:
+        x += 1
+        return x[i]
+
+    compiled = tl.compile(shift, executor="native")
+    x = mixed(5)
+    np.testing.assert_array_equal(compiled(x, np.array([0, -5])), x[[0, -5]])
+    before = x.copy()
+    with pytest.raises(IndexError, match="index 5 is out of bounds"):
+        compiled(x, np.array([0, 5]))
+    np.testing.assert_array_equal(x, before)
+
+
+def test_the_gradient_of_rows_read_twice_adds_up() -> None:
+    def picked(x: Any, i: Any) -> Any:
+        return np.sum(x[i] ** 2)
+
+    x, i = mixed(6, 3), np.array([0, 2, 0, -1])
+    gradient = tl.compile(tl.grad(picked), executor="native")(x, i)
+    expected = 2 * x * np.array([2, 0, 1, 0, 0, 1])[:, None]
+    np.testing.assert_allclose(gradient, expected, rtol=1e-14)
 
 
 def test_results_outlive_the_next_call() -> None:
