@@ -129,23 +129,23 @@ def _by_name() -> dict[str, list[tuple[str, Any]]]:
     return found
 
 
-def _ufunc(name: str) -> str | None:
+def _ufunc(op: OpDef) -> str | None:
     """The ufunc that reaches the op by its name: NumPy's, or SciPy's where SciPy is installed."""
-    if isinstance(getattr(np, name, None), np.ufunc):
-        return f"np.{name}"
-    if importlib.util.find_spec("scipy") is not None:
-        import scipy.special
+    if isinstance(getattr(np, op.name, None), np.ufunc):
+        return f"np.{op.name}"
+    if importlib.util.find_spec("scipy") is None:
+        is_special = definition(op).startswith("compiler/ops/special.py")
+        return "scipy.special, if it were installed" if is_special else None
+    import scipy.special
 
-        if isinstance(getattr(scipy.special, name, None), np.ufunc):
-            return f"scipy.special.{name}"
-    return None
+    return f"scipy.special.{op.name}" if isinstance(getattr(scipy.special, op.name, None), np.ufunc) else None
 
 
 def callers(op: OpDef) -> list[str]:
     """How user code reaches the op: ufuncs and handlers of its name, and tracer functions that make it."""
     handlers = {name: place(handler) for name, handler in _by_name().get(op.name, ())}
     places = {**mentions().get(op.name, {}), **handlers}
-    ufunc = _ufunc(op.name)
+    ufunc = _ufunc(op)
     own = [] if ufunc is None or ufunc in handlers else [f"{ufunc}, as a ufunc of this name"]
     shown = own + [f"{name}   {where}" for name, where in places.items()]
     return shown if len(shown) <= MOST else [*shown[:MOST], f"… and {len(shown) - MOST} more"]
@@ -173,7 +173,7 @@ def rules(op: OpDef) -> list[Rule]:
 
 def derivative_rules(op: OpDef) -> list[Callable[..., Any]]:
     """The patterns that are recognised at the op while differentiating."""
-    return list(derivative.RULES.get(op.name, ()))
+    return [rule for rule, _ in derivative.RULES.get(op.name, ())]
 
 
 def op_card(op: OpDef) -> str:

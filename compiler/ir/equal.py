@@ -20,7 +20,7 @@ def structurally_equal(first: Graph, second: Graph) -> bool:
     Params that nothing reads count too: both graphs take the same arguments.
 
     Example:
-        >>> from tapeless.compiler.ir.parse import parse
+        >>> from tapeless.testing import parse, structurally_equal
         >>> one = parse("graph @f(%x: f64[]) { %0: f64[] = negative %x return %0 }")
         >>> two = parse("graph @g(%y: f64[]) { %1: f64[] = negative %y return %1 }")
         >>> structurally_equal(one, two)

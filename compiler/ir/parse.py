@@ -39,6 +39,7 @@ def parse(text: str, loc: Loc = NOWHERE) -> Graph:
             rule does not give.
 
     Example:
+        >>> from tapeless.compiler.ir.parse import parse
         >>> graph = parse('''
         ... graph @double(%x: f64[3]) {
         ...   %0: f64[3] = add %x, %x
