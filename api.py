@@ -5,17 +5,16 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .compiled import CompiledFunction, RetraceWarning
 from .compiler.ir.node import Graph
 from .compiler.plan import Plan
-from .compiler.rules.rule import RuleSet
-from .tracer import constants, transforms
-from .tracer.function import trace_function
 from .tracer.state import current
-from .tracer.trace import NeedsStatic
-from .tracer.transforms import Wrt
+
+if TYPE_CHECKING:
+    from .compiler.rules.rule import RuleSet
+    from .tracer.transforms import Wrt
 
 __all__ = [
     "CompiledFunction",
@@ -51,7 +50,8 @@ def compile(
         function: the function; left out when `compile` is used as a decorator with options.
         static: names or positions of arguments that are compared by value and never traced.
         donate: names or positions of arguments whose memory results may take over.
-        executor: "auto", "numpy" or "interpret"; by default the environment's TAPELESS_EXECUTOR, else "auto".
+        executor: "auto", "native", "numpy" or "interpret"; by default the environment's TAPELESS_EXECUTOR,
+            else "auto".
         fast_math: let rules that change rounding or memory layout at the forward part, too; by default its
             bits are NumPy's, and such rules keep to what differentiation made.
         disabled: names of passes and of rewrite rules that are switched off.
@@ -77,6 +77,13 @@ def compile(
         return CompiledFunction(f, static, donate, executor, fast_math, disabled, rules)
 
     return made if function is None else made(function)
+
+
+def _transforms() -> Any:
+    """The derivatives in a trace; loaded when there is one, so that importing Tapeless stays light."""
+    from .tracer import transforms
+
+    return transforms
 
 
 def _traced(function: Callable[..., Any], inner: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,7 +121,7 @@ def value_and_grad(function: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = F
     """
     return _traced(
         function,
-        lambda trace, args, kwargs: transforms.value_and_grad(trace, function, wrt, has_aux, args, kwargs),
+        lambda trace, args, kwargs: _transforms().value_and_grad(trace, function, wrt, has_aux, args, kwargs),
     )
 
 
@@ -132,7 +139,7 @@ def grad(function: Callable[..., Any], wrt: Wrt = 0, has_aux: bool = False) -> C
     """
 
     def inner(trace: Any, args: Any, kwargs: Any) -> Any:
-        result, gradients = transforms.value_and_grad(trace, function, wrt, has_aux, args, kwargs)
+        result, gradients = _transforms().value_and_grad(trace, function, wrt, has_aux, args, kwargs)
         return (gradients, result[1]) if has_aux else gradients
 
     return _traced(function, inner)
@@ -154,7 +161,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     """
     trace = current()
     if trace is not None:
-        return transforms.vjp(trace, function, primals)
+        return _transforms().vjp(trace, function, primals)
     both = CompiledFunction(lambda primals, ct: vjp(function, *primals)[1](ct))
     return CompiledFunction(function)(*primals), lambda cotangent: both(primals, cotangent)
 
@@ -168,7 +175,9 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
         >>> tl.jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))[1]
         array([2., 0.])
     """
-    inner = _traced(function, lambda trace, args, kwargs: transforms.jvp(trace, function, args[0], args[1]))
+    inner = _traced(
+        function, lambda trace, args, kwargs: _transforms().jvp(trace, function, args[0], args[1])
+    )
     result: tuple[Any, Any] = inner(tuple(primals), tuple(tangents))
     return result
 
@@ -187,7 +196,7 @@ def jacobian(function: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
                [0., 4.]])
     """
     return _traced(
-        function, lambda trace, args, kwargs: transforms.jacobian(trace, function, wrt, args, kwargs)
+        function, lambda trace, args, kwargs: _transforms().jacobian(trace, function, wrt, args, kwargs)
     )
 
 
@@ -236,7 +245,11 @@ def constant(value: Any) -> Any:
         array([1., 3., 5.])
     """
     trace = current()
-    return value if trace is None else constants.constant(trace, value)
+    if trace is None:
+        return value
+    from .tracer import constants
+
+    return constants.constant(trace, value)
 
 
 def stop_gradient(value: Any) -> Any:
@@ -248,7 +261,7 @@ def stop_gradient(value: Any) -> Any:
         3.0
     """
     trace = current()
-    return value if trace is None else transforms.stop_gradient(trace, value)
+    return value if trace is None else _transforms().stop_gradient(trace, value)
 
 
 def trace(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
@@ -265,12 +278,9 @@ def trace(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
           return %0
         }
     """
-    static: frozenset[int] = frozenset()
-    while True:
-        try:
-            return trace_function(function, args, kwargs, static=static).graph
-        except NeedsStatic as need:
-            static |= frozenset(need.leaves)
+    from .specialize import trace_with_demands
+
+    return trace_with_demands(function, args, kwargs, frozenset())[0].graph
 
 
 def draw(what: Graph | Plan, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
