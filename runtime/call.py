@@ -36,13 +36,15 @@ class Call:
     """A node, the names of its operands, and where its result goes.
 
     `out` names the memory to write into; None asks for an expression whose value is the result. `over` are
-    the positions of operands that lie in the memory of `out`, each exactly as `out` does.
+    the positions of operands that lie in the memory of `out`, each exactly as `out` does. `spread` says that
+    the result is a number that ufuncs repeat over arrays.
     """
 
     node: Node
     operands: Sequence[str]
     out: str | None
     over: frozenset[int] = frozenset()
+    spread: bool = False
 
     @property
     def attrs(self) -> Any:

@@ -36,6 +36,7 @@ class Naming:
         self._made_as: dict[int, Value] = {}
         self._spelled_out: dict[Any, Any] = {}
         self._constants: dict[Node, Any] = {}
+        self._scalars: dict[Node, Any] = {}
         root: list[int] = []
         for number, value in enumerate(plan.values):
             root.append(number if value.base is None else root[value.base])
@@ -87,6 +88,15 @@ class Naming:
         if value.first >= 0 and self.aside:
             return self.crossing(("aside", value.buffer))
         return self.param(value.buffer)
+
+    def scalar(self, number: int) -> str:
+        """The name of a 0-d value, a constant as a NumPy scalar."""
+        value = self.plan.values[number]
+        if value.node.op.name != "constant":
+            return self.name(number)
+        if value.node not in self._scalars:
+            self._scalars[value.node] = value.node.attrs["value"].value[()]
+        return self.bind(self._scalars[value.node], "scalar")
 
     def whole(self, buffer: int) -> Value:
         """What the array of a fresh buffer is made as: the result."""

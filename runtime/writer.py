@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiler.ir.node import Node
 from ..compiler.ir.opdef import Kind
-from ..compiler.ir.types import ArrayType
+from ..compiler.ir.types import ArrayType, TupleType, Type
 from ..compiler.passes.layout import RULES
 from ..compiler.passes.memory import REPLACES, may_raise
 from ..compiler.passes.strides import Strides, c_strides
@@ -21,7 +21,7 @@ from ..compiler.plan import Action, Place, Plan, Step, Target, Value
 from .arena import empty
 from .call import Call
 from .errstate import restore, silence
-from .kernels import PARTS, kernel
+from .kernels import PARTS, is_scalar_operation, kernel
 from .naming import Naming
 from .scope import Chunk, Window
 
@@ -49,11 +49,22 @@ class Writer:
         self.deaths: dict[int, list[int]] = {}
         self.dead_buffers: dict[int, list[int]] = {}
         for number, value in enumerate(plan.values):
-            if value.place is Place.RUNTIME and value.base is None and _nbytes(value) > _SMALL:
+            if value.place is Place.RUNTIME and value.base is None and _nbytes(value.type) > _SMALL:
                 self.deaths.setdefault(value.last, []).append(number)
+        self.spread: set[int] = set()
+        for step in plan.steps:
+            if _repeats(step.node):
+                self.spread.update(map(self._repeated, step.inputs))
         for number, buffer in enumerate(plan.buffers):
             if poison and buffer.place is Place.ARENA:
                 self.dead_buffers.setdefault(buffer.last, []).append(number)
+
+    def _repeated(self, number: int) -> int:
+        """The value that a broadcast value repeats, or the value itself."""
+        value = self.plan.values[number]
+        while value.node.op.name == "broadcast" and value.base is not None:
+            number, value = value.base, self.plan.values[value.base]
+        return number
 
     def write(self) -> list[Chunk]:
         """All chunks of the plan."""
@@ -106,7 +117,8 @@ class Writer:
         operands = self._operands(step, output)
         self._prepare_mode(node)
         if output.place is Place.RUNTIME:
-            expression = kernel(self.names, Call(node, operands, None))
+            spread = step.output in self.spread
+            expression = kernel(self.names, Call(node, operands, None, spread=spread))
             if isinstance(output.type, ArrayType) and _may_look(node):
                 expression = f"{self.names.bind(apart, 'apart')}({expression}, {', '.join(operands)})"
             self.line(f"{self.names.crossing(step.output)} = {expression}")
@@ -122,8 +134,10 @@ class Writer:
 
     def _operands(self, step: Step, output: Value) -> list[str]:
         """Names of the operands; ufuncs repeat theirs themselves where one has the full shape."""
+        if is_scalar_operation(step.node):
+            return [self.names.scalar(number) for number in step.inputs]
         shape = getattr(step.node.type, "shape", ())
-        repeats = step.node.op.kind is Kind.ELEMENTWISE and bool(shape)
+        repeats = _repeats(step.node)
         if repeats and (output.place is Place.RUNTIME or self._must_make(output)):
             values = [self.plan.values[number] for number in step.inputs]
             repeats = any(v.node.op.name != "broadcast" and v.node.shape == shape for v in values)
@@ -267,8 +281,15 @@ class Writer:
         scope.indent = 2 if mode is None else 3
 
 
-def _nbytes(value: Value) -> int:
-    return value.type.nbytes if isinstance(value.type, ArrayType) else 0
+def _repeats(node: Node) -> bool:
+    """Whether a node is a ufunc over arrays, which repeats operands that are 0-d."""
+    return node.op.kind is Kind.ELEMENTWISE and isinstance(node.type, ArrayType) and bool(node.shape)
+
+
+def _nbytes(type_: Type) -> int:
+    if isinstance(type_, TupleType):
+        return sum(map(_nbytes, type_.items))
+    return type_.nbytes if isinstance(type_, ArrayType) else 0
 
 
 def _may_look(node: Node) -> bool:
@@ -289,7 +310,7 @@ _QUIET = frozenset(
 
 def _sets_flags(node: Node) -> bool:
     """Whether running the node may set floating-point error flags."""
-    if node.op.name in _QUIET:
+    if node.op.name in _QUIET and not (node.op.name == "absolute" and node.inputs[0].dtype.kind == "c"):
         return False
     types = [node.type, *(operand.type for operand in node.inputs)]
     return any(isinstance(t, ArrayType) and t.dtype.kind in "fciu" for t in types)
