@@ -1,4 +1,4 @@
-"""Writes the generated pages anew, `python docs/generate.py`: ops.md and api.md, from the code alone.
+"""Writes the generated pages anew, `python docs/generate.py`: ops.md, api.md, numpy.md, from the code alone.
 
 A test holds the files against `pages()`. What the pages say stands in docstrings and OpDefs; what stands here
 is the order, and how a docstring becomes Markdown.
@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import tapeless as tl
 from tapeless import testing
 from tapeless.cards import op_matrix
 from tapeless.compiler.ir.opdef import OPS
+from tapeless.tracer.numpy_table.listing import table as numpy_table
 
 HERE = Path(__file__).resolve().parent
 NOTE = "<!-- Written by docs/generate.py; change the docstrings, not this page. -->"
@@ -30,7 +33,7 @@ SECTIONS = ("Args", "Returns", "Raises", "Attributes", "Example")
 
 def pages() -> dict[str, str]:
     """The text of each page under its file's name."""
-    return {"ops.md": ops_page(), "api.md": api_page()}
+    return {"ops.md": ops_page(), "api.md": api_page(), "numpy.md": numpy_page()}
 
 
 def ops_page() -> str:
@@ -47,6 +50,21 @@ that is not its reference function; *rules* counts what rewrites it, also while 
 
 {op_matrix()}
 """
+
+
+def numpy_page() -> str:
+    """Which of NumPy's functions, ufuncs and methods are supported, and how."""
+    version = ".".join(np.__version__.split(".")[:2])
+    return f"""{NOTE}
+
+# Supported NumPy
+
+What NumPy {version} has, and what becomes of it while a function is traced. *Primitives* are nodes with
+derivatives; *NumPy's own body* runs NumPy's Python code on traced values, which ends in primitives; *one call
+at run time* has no derivative. What is refused raises when it is met, naming itself. Creation functions
+(`np.array`, `np.zeros`, `np.arange` …) mean the tracer's in user code.
+
+{numpy_table()}"""
 
 
 def api_page() -> str:

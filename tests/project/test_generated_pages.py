@@ -19,7 +19,7 @@ def pages(root: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["api.md", "ops.md"])
+@pytest.mark.parametrize("name", ["api.md", "ops.md", "numpy.md"])
 def test_page_is_what_the_code_says(pages: dict[str, str], root: Path, name: str) -> None:
     written = (root / "docs" / name).read_text(encoding="utf-8")
     assert written == pages[name], "run  python docs/generate.py"

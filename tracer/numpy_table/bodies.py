@@ -20,6 +20,9 @@ from . import conversion
 from .elementwise import call
 from .registry import implements, is_traced
 
+BODIES: set[Any] = set()
+"""The functions whose handler is NumPy's own body."""
+
 _REPLACED: dict[int, Any] = {}
 _GLOBALS: dict[str, dict[str, Any]] = {}
 _STANDS: dict[str, Stand] = {}
@@ -137,6 +140,7 @@ def run_bodies(*functions: Any) -> None:
     """Register functions of NumPy whose own bodies do."""
     for function in functions:
         implements(function)(body(function))
+        BODIES.add(function)
 
 
 # ---- what bodies get instead of functions that NumPy does not dispatch

@@ -81,10 +81,15 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
 # ---- results whose size depends on values
 
 
+KNOWN_ONLY: set[Any] = set()
+"""The functions that are computed of known values and refused for others."""
+
+
 def _refused(name: str, fixes: list[tuple[str, str]]) -> None:
     function = getattr(np, name, None)
     if function is None:
         return
+    KNOWN_ONLY.add(function)
 
     @implements(function)
     def handler(*args: Any, **kwargs: Any) -> Any:

@@ -22,6 +22,7 @@ from ..promote import (
     resolve,
     result_shadow,
     to_shape,
+    weak_type,
 )
 from ..trace import PYTHON_NUMBERS, Trace
 from ..traced_array import TracedArray, TracedNumber
@@ -253,7 +254,7 @@ def operator_power(base: Any, exponent: Any, out: Any = None) -> Any:
         out.shadow[...] = value
         out.storage.touched()
         return out
-    if type(x) is not TracedArray or (type(y) is TracedArray and y.shape):
+    if type(x) is not TracedArray or (type(y) is TracedArray and y.shape) or weak_type(y) == np.bool_:
         return call(np.power, x, y, out=out)
     shape = x.shape
     dtypes = _dtypes(np.power, [x, y], [None if out is None else out.shadow], None, "same_kind")
@@ -293,7 +294,11 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     ]
     dtype = np.result_type(*(g if isinstance(g, np.ndarray) is False else g.dtype for g in given))
     shadows = [c.shadow, *(operand_shadow(o) for o in operands)]
-    shape = broadcast_shape(shadows)
+    try:
+        shape = broadcast_shape(shadows)
+    except ValueError:
+        np.where(*(np.broadcast_to(np.zeros((), s.dtype), s.shape) for s in shadows))
+        raise
     trace.builder.loc = trace.loc()
     mask = trace.operand(c)
     if mask.dtype != np.dtype(bool):

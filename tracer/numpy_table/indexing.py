@@ -170,12 +170,21 @@ class Flat:
         return result if result.scalar else result.copy()
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        trace = self.array.owner
+        source, shape = trace.array(value), np.shape(np.empty(self.array.size, bool)[index])
+        if not source.size:
+            return
+        if source.storage is self.array.storage:
+            raise refuse(
+                "writing an array's own elements into its x.flat",
+                why="NumPy writes one after the other, and reads what it has just written.",
+                fixes=[("", "x.flat = x[::-1].copy()")],
+            )
         whole = self._whole()
-        target = np.empty(self.array.size, bool)[index]
-        if np.ndim(target):
-            value = np.resize(value, np.shape(target))
-            if type(value) is np.ndarray:
-                value = self.array.owner.constant(value)
-        whole[index] = value
+        whole[index] = np.resize(source, shape) if shape else source if source.ndim == 0 else source.flat[0]
         if whole.storage is not self.array.storage:
             self.array[...] = whole.reshape(self.array.shape)
+
+    def copy(self) -> Any:
+        """The elements as an array of one axis."""
+        return self.array.flatten()

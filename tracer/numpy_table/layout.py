@@ -38,7 +38,7 @@ def miniature(shadow: Array, longest: int = LONGEST, fill: Any = 1) -> Array:
             last = stride
         strides[axis] = step if shadow.strides[axis] > 0 else -step
         exact = stride * max(shadow.shape[axis], 1)
-        reach = step * max(shape[axis], 1)
+        reach = max(reach, step * max(shape[axis], 1))
     start = sum(-s * (n - 1) for s, n in zip(strides, shape, strict=True) if s < 0 and n)
     memory = np.full(reach * 2 // shadow.itemsize + 1, fill, shadow.dtype)
     return np.ndarray(shape, shadow.dtype, memory, start, strides)

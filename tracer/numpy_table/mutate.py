@@ -140,12 +140,5 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     _written_flat(trace, target, np.where(hits, values, target.flatten()))
 
 
-def setfield(array: TracedArray, *args: Any, **kwargs: Any) -> Any:
-    """`x.setfield` writes bytes: refused."""
-    from .registry import refuse
-
-    raise refuse("setfield")
-
-
 run_bodies(np.put_along_axis, np.fill_diagonal, np.take_along_axis)
-add_methods({"fill": fill, "put": np.put, "setfield": setfield})
+add_methods({"fill": fill, "put": np.put})

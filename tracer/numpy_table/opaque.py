@@ -18,6 +18,10 @@ from .registry import implements, is_traced, known, refuse, trace_of
 from .support import concrete
 
 
+OPAQUE: set[Any] = set()
+"""The functions that are one call of NumPy at run time."""
+
+
 class Call:
     """One opaque call being put together: templates of its arguments and the operands in them."""
 
@@ -87,6 +91,7 @@ def opaque(function: Callable[..., Any], model: Callable[..., Any]) -> Callable[
         return Call(trace, name)(shown, *args, **kwargs)
 
     handler.__name__ = name
+    OPAQUE.add(function)
     return handler
 
 

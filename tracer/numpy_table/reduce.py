@@ -136,7 +136,9 @@ def _model(
             shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape) if k not in gone)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                ufunc.reduce(miniature(x.shadow), axis, out=np.empty(np.shape(model), target.dtype), **options)
+                ufunc.reduce(
+                    miniature(x.shadow), axis, out=np.empty(np.shape(model), target.dtype), **options
+                )
             if target.shape != shape:
                 ufunc.reduce(
                     np.ones(x.shape, x.dtype), axis, out=np.empty(target.shape, target.dtype), **options

@@ -37,10 +37,23 @@ def shares(parent: TracedArray, shadow: Array) -> bool:
     return bool(shadow.size) and start <= address(shadow) < start + memory.nbytes
 
 
+def in_memory(trace: Trace, array: Any) -> TracedArray:
+    """A user's value as an array that can be looked at: a NumPy scalar gets memory of its own."""
+    parent = trace.array(array)
+    if not parent.scalar:
+        return parent
+    if parent.constant:
+        return trace.constant(np.array(parent.shadow))
+    return trace.fresh(trace.read(parent), np.empty((), parent.dtype))
+
+
 def through_shadow(function: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
     """A NumPy function that only looks at its first argument another way (nested results too)."""
     trace = trace_of(array)
     parent = trace.array(array)
+    if parent.scalar and isinstance(function(parent.dtype.type(0), *args, **kwargs), np.generic):
+        return parent
+    parent = in_memory(trace, parent)
 
     def wrap(result: Any) -> Any:
         if type(result) in (list, tuple):
@@ -130,11 +143,14 @@ def reshape(
 ) -> Any:
     """np.reshape: a view exactly where NumPy's is one."""
     trace = trace_of(array)
-    parent = trace.array(array)
+    parent = in_memory(trace, array)
     if shape is None:
         shape = newshape
     options: dict[str, Any] = {} if copy is None else {"copy": copy}
-    return _reshaped(trace, parent, parent.shadow.reshape(_plain_shape(shape), order=order, **options), order)  # type: ignore[call-overload]
+    shadow = parent.shadow.reshape(_plain_shape(shape), order=order, **options)  # type: ignore[call-overload]
+    if not shadow.ndim and type(array) is TracedArray and array.scalar:
+        return array
+    return _reshaped(trace, parent, shadow, order)
 
 
 def _plain_shape(shape: Any) -> Any:
@@ -149,14 +165,14 @@ def _plain_shape(shape: Any) -> Any:
 def ravel(array: Any, order: str = "C") -> Any:
     """np.ravel: a view where the memory allows it."""
     trace = trace_of(array)
-    parent = trace.array(array)
+    parent = in_memory(trace, array)
     return _reshaped(trace, parent, parent.shadow.ravel(order), order)  # type: ignore[arg-type]
 
 
 def flatten(array: Any, order: str = "C") -> Any:
     """`x.flatten()`: always a copy."""
     trace = trace_of(array)
-    parent = trace.array(array)
+    parent = in_memory(trace, array)
     return _reshaped(trace, parent, np.empty(parent.size, parent.dtype), order)
 
 

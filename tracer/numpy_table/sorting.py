@@ -59,8 +59,8 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 
 @implements(np.argsort)
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    """np.argsort."""
-    trace, x, axis = _prepare(a, axis)
+    """np.argsort: of a 0-d array as of one with one element."""
+    trace, x, axis = _prepare(np.atleast_1d(a), axis)
     kind = _kind(kind, stable)
     _no_fields(order)
     if x.constant:
@@ -94,7 +94,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     """np.argpartition with known positions."""
-    trace, x, axis = _prepare(a, axis)
+    trace, x, axis = _prepare(np.atleast_1d(a), axis)
     _no_fields(order)
     if x.constant:
         return fold(trace, np.argpartition, x, np.asarray(kth), axis, kind)

@@ -15,6 +15,7 @@ PROGRAMS = {
     "concatenate_shapes": ("matrix", lambda x: np.concatenate((x, x[:, 1:]))),
     "concatenate_ndims": ("matrix", lambda x: np.concatenate((x, x[0]))),
     "concatenate_axis": ("matrix", lambda x: np.concatenate((x, x), axis=2)),
+    "concat": ("matrix", lambda x, y: np.concat((x, y))),
     "concatenate_nothing": ("vector", lambda x: (x, np.concatenate([]))),
     "stack": (ALL, lambda x, y: (np.stack([x, y]), np.stack((x, y), axis=-1))),
     "stack_shapes": ("matrix", lambda x: np.stack([x, x[0]])),
@@ -25,7 +26,10 @@ PROGRAMS = {
     "append_axis": (PLAIN, lambda x, y: np.append(x, y, axis=0)),
     "insert": (PLAIN, lambda x: (np.insert(x, 1, 5, axis=0), np.insert(x, slice(0, 2), 7, axis=-1))),
     "insert_traced": ("vector", lambda x: np.insert(x, [1, 2], x[0])),
-    "delete": (PLAIN, lambda x: (np.delete(x, 1, axis=0), np.delete(x, [0, 2]), np.delete(x, slice(0, 4, 2)))),
+    "delete": (
+        PLAIN,
+        lambda x: (np.delete(x, 1, axis=0), np.delete(x, [0, 2]), np.delete(x, slice(0, 4, 2))),
+    ),
     "delete_beyond": ("vector", lambda x: np.delete(x, 9)),
     "tile": (ALL, lambda x: (np.tile(x, 2), np.tile(x, (2, 3)), np.tile(x, (2, 1, 1, 1)))),
     "repeat": (PLAIN, lambda x: (np.repeat(x, 2), x.repeat(2), np.repeat(x, 2, axis=-1), np.repeat(x, [3]))),
@@ -50,7 +54,18 @@ PROGRAMS = {
     "pad_mode": ("vector", lambda x: np.pad(x, 1, mode="sideways")),
     "tri_indices": ("matrix", lambda x: (x[np.tril_indices_from(x)], x[np.triu_indices(4, 1)])),
 }
-MODES = ("constant", "edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap")
+MODES = (
+    "constant",
+    "edge",
+    "linear_ramp",
+    "maximum",
+    "mean",
+    "median",
+    "minimum",
+    "reflect",
+    "symmetric",
+    "wrap",
+)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -23,13 +23,28 @@ def add_at_others(x, y):
 PROGRAMS = {
     "sum": (ALL, lambda x: (np.sum(x), x.sum(axis=0 if x.ndim else None), np.sum(x, axis=(), keepdims=True))),
     "sum_axes": ("cube", lambda x: (x.sum((0, 2)), x.sum((-1, 0), keepdims=True), np.prod(x, axis=1))),
-    "sum_dtype": (PLAIN, lambda x: (np.sum(x, dtype="f4"), np.sum(x, axis=0, dtype=complex), x.prod(dtype="f8")), "dfl?"),
+    "sum_dtype": (
+        PLAIN,
+        lambda x: (np.sum(x, dtype="f4"), np.sum(x, axis=0, dtype=complex), x.prod(dtype="f8")),
+        "dfl?",
+    ),
     "sum_small": (PLAIN, lambda x: (np.sum(x), np.prod(x, axis=0), np.cumsum(x)), "bhHe"),
     "sum_out": ("matrix", lambda x: np.sum(x, axis=0, out=x[0]), "dfl"),
-    "sum_initial": (PLAIN, lambda x: (np.sum(x, initial=5), np.prod(x, axis=0, initial=2), np.min(x, initial=0)), "dfl"),
-    "sum_where": (PLAIN, lambda x: (np.sum(x, where=x > 0), np.max(x, where=x > 0, initial=0), np.std(x, where=x < 9)), "dfl"),
+    "sum_initial": (
+        PLAIN,
+        lambda x: (np.sum(x, initial=5), np.prod(x, axis=0, initial=2), np.min(x, initial=0)),
+        "dfl",
+    ),
+    "sum_where": (
+        PLAIN,
+        lambda x: (np.sum(x, where=x > 0), np.max(x, where=x > 0, initial=0), np.std(x, where=x < 9)),
+        "dfl",
+    ),
     "mean_where": (PLAIN, lambda x: (np.mean(x, where=x < 9), np.mean(x, axis=0, where=x > -9)), "dfl"),
-    "max": (ALL, lambda x: (np.max(x), x.min(), np.amax(x, axis=-1 if x.ndim else None, keepdims=True))),
+    "max": (
+        ALL,
+        lambda x: (np.max(x), x.min(), np.amax(x, axis=-1 if x.ndim else None, keepdims=True), np.amin(x)),
+    ),
     "max_empty": ("empty", lambda x: np.max(x, axis=0)),
     "max_out": ("matrix", lambda x, y: np.maximum.reduce(x, axis=1, out=y[:, 0]), "dfl"),
     "max_initial_traced": ("vector", lambda x, y: np.max(x, initial=y[0]), "dfl"),
@@ -40,17 +55,40 @@ PROGRAMS = {
     "axis_beyond": ("matrix", lambda x: x.sum(axis=2)),
     "axis_twice": ("matrix", lambda x: x.sum(axis=(0, 0))),
     "sum_out_shape": ("matrix", lambda x: np.sum(x, axis=0, out=np.zeros(4))),
-    "ufunc_reduce": (PLAIN, lambda x: (np.add.reduce(x), np.multiply.reduce(x, axis=-1, keepdims=True), np.fmax.reduce(x, axis=None)), "dfl"),
-    "rare_reduce": ("vector matrix", lambda x: (np.subtract.reduce(x), np.hypot.reduce(x), np.logaddexp.reduce(x, axis=-1)), "df"),
+    "ufunc_reduce": (
+        PLAIN,
+        lambda x: (
+            np.add.reduce(x),
+            np.multiply.reduce(x, axis=-1, keepdims=True),
+            np.fmax.reduce(x, axis=None),
+        ),
+        "dfl",
+    ),
+    "rare_reduce": (
+        "vector matrix",
+        lambda x: (np.subtract.reduce(x), np.hypot.reduce(x), np.logaddexp.reduce(x, axis=-1)),
+        "df",
+    ),
     "bits_reduce": (PLAIN, lambda x: (np.bitwise_or.reduce(x), np.bitwise_xor.reduce(x, axis=-1)), "l?"),
     "not_reorderable": ("matrix", lambda x: np.subtract.reduce(x, axis=(0, 1)), "df"),
     "cumsum": (ALL + " empty", lambda x: (np.cumsum(x), x.cumsum(0))),
     "cumsum_axes": ("matrix cube", lambda x: (np.cumsum(x, axis=1), np.cumprod(x, axis=-1), x.T.cumsum(0))),
     "cumsum_dtype": (PLAIN, lambda x: (np.cumsum(x, dtype="f4"), x.cumprod(dtype=complex)), "dfl?"),
     "cumsum_out": ("vector", lambda x: np.cumsum(x, out=x), "dfl"),
-    "cumulative_sum": (PLAIN, lambda x: (np.cumulative_sum(x, axis=0, include_initial=True), np.cumulative_prod(x, axis=0))),
-    "accumulate": (PLAIN, lambda x: (np.maximum.accumulate(x, axis=-1), np.subtract.accumulate(x), np.multiply.accumulate(x)), "dfl"),
-    "reduceat": (PLAIN, lambda x: (np.add.reduceat(x, [0, 2]), np.maximum.reduceat(x, [1, 0], axis=-1)), "dfl"),
+    "cumulative_sum": (
+        PLAIN,
+        lambda x: (np.cumulative_sum(x, axis=0, include_initial=True), np.cumulative_prod(x, axis=0)),
+    ),
+    "accumulate": (
+        PLAIN,
+        lambda x: (np.maximum.accumulate(x, axis=-1), np.subtract.accumulate(x), np.multiply.accumulate(x)),
+        "dfl",
+    ),
+    "reduceat": (
+        PLAIN,
+        lambda x: (np.add.reduceat(x, [0, 2]), np.maximum.reduceat(x, [1, 0], axis=-1)),
+        "dfl",
+    ),
     "reduceat_beyond": ("vector", lambda x: np.add.reduceat(x, [0, 9])),
     "outer": (PLAIN, lambda x, y: (np.add.outer(x, y), np.subtract.outer(2, x), np.multiply.outer(x, 2))),
     "outer_scalars": ("zero_d scalar", lambda x, y: (np.add.outer(x, y), np.add.outer(x, [1, 2]))),
@@ -64,7 +102,7 @@ PROGRAMS = {
     "divmod_out": ("vector", lambda x, y: np.divmod(x, 2, out=(y, None)), "df"),
     "out_ellipsis": ("zero_d vector", lambda x: (np.add(x, 1, out=...), np.sqrt(abs(x), out=...))),
     "where_out": ("matrix", lambda x, y: np.add(x, 1, out=y, where=x > 0), "dfl"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
