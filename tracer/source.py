@@ -63,7 +63,7 @@ def expression_at(frame: FrameType) -> Expression | None:
         # The jump of a loop is said to stand at the whole statement.
         path.insert(0, path[0].test)
     for depth, node in enumerate(path):
-        if isinstance(node, ast.expr):
+        if isinstance(node, ast.expr) and not isinstance(node, ast.FormattedValue):
             text = ast.get_source_segment("".join(lines), node) or ast.unparse(node)
             return Expression(node, " ".join(text.split()), tuple(path[depth + 1 :]))
     return None

@@ -39,7 +39,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INTERNAL = (
     *(
         os.path.join(_ROOT, part)
-        for part in ("tracer" + os.sep, "compiler" + os.sep, "runtime" + os.sep, "api.py", "compiled.py")
+        for part in ("tracer" + os.sep, "compiler" + os.sep, "runtime" + os.sep)
     ),
     os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
     "<__array_function__",
@@ -52,7 +52,8 @@ def is_internal(code: CodeType) -> bool:
     """Whether a code object belongs to Tapeless' own stages or to NumPy."""
     known = _internal_code.get(code)
     if known is None:
-        known = _internal_code[code] = code.co_filename.startswith(_INTERNAL)
+        file = code.co_filename
+        known = _internal_code[code] = file.startswith(_INTERNAL) or os.path.dirname(file) == _ROOT
     return known
 
 

@@ -15,7 +15,10 @@ from typing import Any
 from .state import is_internal
 
 _PACKAGE = __name__.rpartition(".tracer.")[0]
-_STAGES = tuple(f"{_PACKAGE}.{part}" for part in ("tracer", "compiler", "runtime", "api", "compiled"))
+_STAGES = tuple(
+    f"{_PACKAGE}.{part}"
+    for part in ("tracer", "compiler", "runtime", "api", "compiled", "specialize", "cards", "testing", "__main__")
+)
 _NEVER = frozenset((*sys.stdlib_module_names, "numpy", "scipy")) - {"__main__"}
 _DEBUGGERS = ("pydev", "_pydev", "debugpy", "ptvsd")
 _COMPILED_FILE = tuple(importlib.machinery.EXTENSION_SUFFIXES)

@@ -294,12 +294,11 @@ def test_the_users_own_errors_keep_the_users_frames() -> None:
 
 
 def test_a_fault_of_ours_says_so() -> None:
-    try:
+    with pytest.raises(AttributeError) as raised:
         hide_internal_frames(None)  # type: ignore[arg-type]
-    except AttributeError as error:
-        assert hide_internal_frames(error) is error
-        assert "fault of Tapeless itself" in error.__notes__[0]
-        assert frames_of(error)[-1] == "hide_internal_frames"
+    assert hide_internal_frames(raised.value) is raised.value
+    assert "fault of Tapeless itself" in raised.value.__notes__[0]
+    assert frames_of(raised.value)[-1] == "hide_internal_frames"
 
 
 def test_a_traceback_in_a_terminal() -> None:

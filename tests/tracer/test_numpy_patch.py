@@ -20,6 +20,7 @@ import pytest
 from numpy.random import default_rng
 
 import tapeless as tl
+from tapeless.tracer import state, user_code
 
 FUNCTIONS_OF_NUMPY = {name: id(value) for name, value in vars(np).items()}
 X = np.arange(4.0)
@@ -377,6 +378,14 @@ def test_a_fork_while_tracing() -> None:
         capture_output=True,
     )
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_every_module_at_the_root_is_the_projects_own() -> None:
+    root = Path(tl.__file__).parent
+    own = {f"tapeless.{file.stem}" for file in root.glob("*.py")} - {"tapeless.__init__"}
+    assert [name for name in sorted(own) if not user_code.is_stage(name)] == []
+    assert not user_code.is_stage("tapeless.nn.layers")
+    assert not state.is_internal(test_imports_inside_functions.__code__)
 
 
 def test_from_imported_generators_are_stand_ins_too() -> None:
