@@ -175,10 +175,12 @@ def check_grads(
             raise AssertionError(f"{name} gives {found}, central differences {difference}")
     if order > 1:
 
+        conjugates = [np.conjugate(weight) for weight in weights]
+
         def weighted(*inner: Any) -> Any:
             total = 0.0
-            for weight, leaf in zip(weights, tree_leaves(function(*inner)), strict=True):
-                total = total + np.sum(np.real(np.conjugate(weight) * leaf))
+            for conjugate, leaf in zip(conjugates, tree_leaves(function(*inner)), strict=True):
+                total = total + np.sum(np.real(conjugate * leaf))
             return total
 
         wrt = tuple(range(len(args)))

@@ -13,8 +13,9 @@ from typing import Any
 from ...compiler.ir.opdef import Kind, OpDef
 from ...compiler.ir.types import TupleType
 from ..promote import broadcast_shape, to_shape
+from ..state import activate, current
 from .layout import layout_of
-from .registry import is_traced, known, trace_of
+from .registry import known
 from .support import fold
 
 
@@ -42,12 +43,13 @@ def function_of(op: OpDef) -> Callable[..., Any]:
     """
 
     def function(*values: Any, **attrs: Any) -> Any:
-        if not any(map(is_traced, values)):
+        trace = current()
+        if trace is None:
             return op.numpy(*values, **attrs)
-        trace = trace_of(*values)
+        reference = functools.partial(_untraced, op, attrs)
         operands = [trace.array(value) for value in values]
         if all(map(known, operands)):
-            return fold(trace, functools.partial(op.numpy, **attrs), *operands)
+            return fold(trace, reference, *operands)
         shadows = [operand.shadow for operand in operands]
         trace.builder.loc = trace.loc()
         nodes = [trace.operand(operand) for operand in operands]
@@ -58,9 +60,17 @@ def function_of(op: OpDef) -> Callable[..., Any]:
         if isinstance(node.type, TupleType):
             parts = [trace.builder.get(node, index=i) for i in range(len(node.type.items))]
             return tuple(trace.result(part) for part in parts)
-        reference = functools.partial(op.numpy, **attrs)
         return trace.result(node, layout_of(reference, shadows, node.shape, node.dtype))
 
     function.__name__ = function.__qualname__ = op.name
     function.__doc__ = op.doc
     return function
+
+
+def _untraced(op: OpDef, attrs: dict[str, Any], *values: Any) -> Any:
+    """What the op's reference gives; it is user code, in which NumPy's names would mean the tracer's."""
+    trace = activate(None)
+    try:
+        return op.numpy(*values, **attrs)
+    finally:
+        activate(trace)
