@@ -13,23 +13,20 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .compiler import pipeline
-from .compiler.ir.node import Graph
-from .compiler.passes.bisect import Finding
-from .compiler.passes.manager import Options
-from .compiler.plan import Plan, Target, make_plan
-from .compiler.rules.rule import RuleSet
-from .runtime.executor import NumpyExecutor
-from .runtime.interpret import InterpretExecutor, interpret
-from .tracer import signature, transforms
-from .tracer.assemble import Assembler
+from .tracer import signature
 from .tracer.frames import hide_internal_frames
-from .tracer.function import TracedFunction, leaf_names, trace_function
 from .tracer.signature import Static
 from .tracer.state import current
-from .tracer.trace import NeedsStatic
+
+if TYPE_CHECKING:
+    from .compiler.ir.node import Graph
+    from .compiler.passes.bisect import Finding
+    from .compiler.passes.manager import Options
+    from .compiler.plan import Plan
+    from .compiler.rules.rule import RuleSet
+    from .specialize import Specialization
 
 CACHE_SIZE = 256
 RETRACES_BEFORE_WARNING = 5
@@ -47,40 +44,6 @@ class Stats:
     calls: int = 0
     traces: int = 0
     specializations: int = 0
-
-
-class Specialization:
-    """One traced, compiled and planned signature of a function."""
-
-    def __init__(
-        self, traced: TracedFunction, executor: str, donated: frozenset[int], options: Options
-    ) -> None:
-        self.traced = traced
-        self.guards = traced.guards
-        self.overlap = traced.overlap
-        self.graph = pipeline.optimize_with(traced.graph, options)
-        targets = [Target(o.kind, o.strides, o.param) for o in traced.outputs]
-        params = frozenset(
-            i for i, source in enumerate(traced.sources) if source.kind == "leaf" and source.index in donated
-        )
-        self.assembler = Assembler(traced)
-        self.plan: Plan
-        self.run: Any
-        if executor == "native":
-            from .runtime.llvm.executor import NativeExecutor
-
-            self.run = NativeExecutor(self.graph, traced.layouts, targets)
-            self.plan = self.run.plan
-        else:
-            self.plan = make_plan(self.graph, traced.layouts, targets, donated=params)
-            reference = executor == "interpret"
-            self.run = InterpretExecutor(self.graph, targets) if reference else NumpyExecutor(self.plan)
-
-    def __call__(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.overlap is not None:
-            self.overlap.check(leaves)
-        values = self.assembler.gather(leaves)
-        return self.assembler.result(self.run(values), leaves, args, kwargs)
 
 
 class CompiledFunction:
@@ -111,8 +74,9 @@ class CompiledFunction:
             "disabled": disabled,
             "rules": rules,
         }
-        off = frozenset((disabled,) if isinstance(disabled, str) else disabled)
-        self._options = pipeline.make_options(fast_math=fast_math, disabled=off, rules=rules)
+        self._options: Options | None = None
+        if disabled or rules:
+            self._switches()
         self._executor = executor or os.environ.get("TAPELESS_EXECUTOR") or "auto"
         if self._executor not in EXECUTORS:
             raise ValueError(f"executor={self._executor!r} is none of {', '.join(EXECUTORS)}")
@@ -146,6 +110,16 @@ class CompiledFunction:
         except Exception as error:
             raise hide_internal_frames(error)  # noqa: B904
 
+    def _switches(self) -> Options:
+        """The switches of the pipeline; ValueError for a name in `disabled` that nothing bears."""
+        if self._options is None:
+            from .specialize import make_options
+
+            disabled: Any = self._given["disabled"]
+            off = frozenset((disabled,) if isinstance(disabled, str) else disabled)
+            self._options = make_options(bool(self._given["fast_math"]), off, self._given["rules"])  # type: ignore[arg-type]
+        return self._options
+
     def _wrap_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
         wrapped = tuple(Static(a) if i in self._static else a for i, a in enumerate(args))
         return wrapped, {k: Static(v) if k in self._static else v for k, v in kwargs.items()}
@@ -160,32 +134,31 @@ class CompiledFunction:
 
     def _check(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise ArgumentError for a leaf that has no signature."""
+        from .specialize import leaf_names
+
         for leaf, name in zip(leaves, leaf_names(self.function, args, kwargs), strict=True):
             signature.check_leaf(leaf, name)
 
     def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization:
         """The specialization for these arguments (static ones wrapped), traced now if it is new."""
+        from .specialize import Specialization, trace_with_demands
+
         with self._lock:
             leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
             found = self._cache.get(self._key(leaves, tree))
             reason = found.guards.changed() if found is not None and found.guards is not None else ""
             if found is None or reason:
-                traced = self._trace(args, kwargs, tree)
-                found = Specialization(traced, self._executor, self._donated(args, kwargs), self._options)
+                static = self._on_demand.get(tree, frozenset())
+                traced, demanded = trace_with_demands(self.function, args, kwargs, static)
+                if demanded:
+                    self._on_demand[tree] = demanded
+                found = Specialization(traced, self._executor, self._donated(args, kwargs), self._switches())
                 self._cache[self._key(leaves, tree)] = found
                 if len(self._cache) > CACHE_SIZE:
                     self._cache.popitem(last=False)
                 self._remember(args, kwargs, leaves, tree, reason)
             self._latest = found
             return found
-
-    def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any], tree: Any) -> TracedFunction:
-        while True:
-            static = self._on_demand.get(tree, frozenset())
-            try:
-                return trace_function(self.function, args, kwargs, static=static)
-            except NeedsStatic as need:
-                self._on_demand[tree] = static | frozenset(need.leaves)
 
     def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
         """The numbers of the leaves that belong to donated arguments."""
@@ -199,6 +172,8 @@ class CompiledFunction:
         return frozenset(found)
 
     def _remember(self, args: Any, kwargs: Any, leaves: Sequence[Any], tree: Any, reason: str) -> None:
+        from .specialize import leaf_names
+
         names = leaf_names(self.function, args, kwargs)
         static = self._on_demand.get(tree, frozenset())
         shown = [signature.describe(leaf, i in static) for i, leaf in enumerate(leaves)]
@@ -278,12 +253,14 @@ class CompiledFunction:
             >>> print(f.bisect_passes(np.ones(3)))
             None
         """
+        from .specialize import bisect
+
         if self._static:
             args, kwargs = self._wrap_static(args, kwargs)
         found = self._specialize(args, kwargs)
         leaves, _ = signature.flatten((args, kwargs) if kwargs else args)
         values = found.assembler.gather(leaves)
-        return pipeline.bisect(found.traced.graph, interpret, values, self._options, tolerance=tolerance)
+        return bisect(found, values, self._switches(), tolerance)
 
     def draw(
         self, path: str | os.PathLike[str] | None = None, *args: Any, plan: bool = False, **kwargs: Any
@@ -325,7 +302,7 @@ def _positions(
     """Names and positions of arguments, each by both where the signature tells."""
     if isinstance(wanted, (str, int)):
         wanted = (wanted,)
-    names = transforms.parameter_names(function)
+    names = signature.parameter_names(function)
     found: set[str | int] = set()
     for item in wanted:
         if isinstance(item, str) and names and item not in names:

@@ -6,8 +6,10 @@ static: everything else, which is compared by value.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -205,3 +207,10 @@ def _groups(arrays: Sequence[tuple[int, Any]]) -> tuple[Any, ...]:
     repeats = [(i, seen.setdefault(id(a), i)) for i, a in arrays if not a.size]
     groups += [(i, j, 0) for i, j in repeats if i != j]
     return tuple(groups)
+
+
+def parameter_names(function: Callable[..., Any]) -> list[str]:
+    """The names of a function's parameters; empty where it has no signature."""
+    with contextlib.suppress(TypeError, ValueError):
+        return list(inspect.signature(function).parameters)
+    return []

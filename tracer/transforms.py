@@ -7,8 +7,6 @@ transposes the pullback, which is linear in the cotangent.
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +19,7 @@ from ..compiler.ops.base import is_inexact
 from ..compiler.passes.differentiate import ones_like, pull_back
 from .errors import GradientError, where_text
 from .numpy_table.elementwise import store
+from .signature import parameter_names
 from .trace import Trace
 from .traced_array import TracedArray, TracedNumber
 from .tree import is_container, map_tree, tree_leaves
@@ -45,13 +44,6 @@ def select(function: Callable[..., Any], wrt: Wrt, args: Sequence[Any], kwargs: 
             )
         keys.append(key)
     return keys
-
-
-def parameter_names(function: Callable[..., Any]) -> list[str]:
-    """The names of a function's parameters; empty where it has no signature."""
-    with contextlib.suppress(TypeError, ValueError):
-        return list(inspect.signature(function).parameters)
-    return []
 
 
 class Differentiated:

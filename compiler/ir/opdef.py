@@ -7,6 +7,7 @@ A type rule raises TypeRuleError naming the numbered constraint it found broken.
 from __future__ import annotations
 
 import enum
+import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -140,6 +141,12 @@ def register(op: OpDef) -> OpDef:
     return op
 
 
+def load_primitives() -> None:
+    """Fill the registry. Whatever makes nodes asks for it, so that importing Tapeless stays light."""
+    importlib.import_module("...ops", __name__)
+
+
 def get_op(name: str) -> OpDef:
     """The primitive of this name; KeyError names it if there is none."""
+    load_primitives()
     return OPS[name]

@@ -22,6 +22,7 @@ MAY_JOIN = {
     "tapeless",
     "tapeless.api",
     "tapeless.compiled",  # the other half of api.py: one compiled function with its cache
+    "tapeless.specialize",  # and one signature of it
     "tapeless.cards",  # an op's card names every place it stands in, so it looks into all three tables
 }
 IMPORTED_LATE = {"graphviz", "llvmlite", "networkx", "safetensors", "scipy", "threadpoolctl", "tqdm"}

@@ -1,0 +1,80 @@
+"""One signature of a compiled function: traced, optimised, planned and bound to an executor.
+
+This module loads the three stages; `compiled.py` imports it when the first function is traced, so that
+`import tapeless` stays light.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .compiler import pipeline
+from .compiler.passes.bisect import Finding
+from .compiler.passes.manager import Options
+from .compiler.plan import Plan, Target, make_plan
+from .compiler.rules.rule import RuleSet
+from .runtime.executor import NumpyExecutor
+from .runtime.interpret import InterpretExecutor, interpret
+from .tracer.assemble import Assembler
+from .tracer.function import TracedFunction, leaf_names, trace_function
+from .tracer.trace import NeedsStatic
+
+__all__ = ["Specialization", "bisect", "leaf_names", "make_options", "trace_with_demands"]
+
+
+def make_options(fast_math: bool, disabled: frozenset[str], rules: Sequence[RuleSet]) -> Options:
+    """The switches of the pipeline; ValueError for a name that no pass and no rule bears."""
+    return pipeline.make_options(fast_math=fast_math, disabled=disabled, rules=rules)
+
+
+def trace_with_demands(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: frozenset[int]
+) -> tuple[TracedFunction, frozenset[int]]:
+    """Trace a function; Python ints that it uses as an index, length or axis become static on the way."""
+    while True:
+        try:
+            return trace_function(function, args, kwargs, static=static), static
+        except NeedsStatic as need:
+            static |= frozenset(need.leaves)
+
+
+class Specialization:
+    """One traced, compiled and planned signature of a function."""
+
+    def __init__(
+        self, traced: TracedFunction, executor: str, donated: frozenset[int], options: Options
+    ) -> None:
+        self.traced = traced
+        self.guards = traced.guards
+        self.overlap = traced.overlap
+        self.graph = pipeline.optimize_with(traced.graph, options)
+        targets = [Target(o.kind, o.strides, o.param) for o in traced.outputs]
+        params = frozenset(
+            i for i, source in enumerate(traced.sources) if source.kind == "leaf" and source.index in donated
+        )
+        self.assembler = Assembler(traced)
+        self.plan: Plan
+        self.run: Any
+        if executor == "native":
+            from .runtime.llvm.executor import NativeExecutor
+
+            self.run = NativeExecutor(self.graph, traced.layouts, targets)
+            self.plan = self.run.plan
+        else:
+            self.plan = make_plan(self.graph, traced.layouts, targets, donated=params)
+            reference = executor == "interpret"
+            self.run = InterpretExecutor(self.graph, targets) if reference else NumpyExecutor(self.plan)
+
+    def __call__(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.overlap is not None:
+            self.overlap.check(leaves)
+        values = self.assembler.gather(leaves)
+        return self.assembler.result(self.run(values), leaves, args, kwargs)
+
+
+def bisect(
+    found: Specialization, values: Sequence[Any], options: Options, tolerance: float
+) -> Finding | None:
+    """The pass that changed a value of a traced graph; None if none did."""
+    return pipeline.bisect(found.traced.graph, interpret, values, options, tolerance=tolerance)
