@@ -20,6 +20,7 @@ from ..ir.types import ArrayType, ScalarType, TupleType, Type, array_of, array_t
 C_SHAPES = "C1: operands have the result's shape or are 0-d"
 C_DTYPES = "C2: operands have the dtypes that the NumPy function computes in"
 
+_MANY = 4096
 _PYTHON_RANK = {bool: 0, int: 1, float: 2, complex: 3}
 
 
@@ -58,7 +59,18 @@ def ufunc_rule(
 ) -> Callable[[Sequence[Type], Attrs], Type]:
     """The type rule of an elementwise op that is a ufunc (C1, C2); several results make a tuple."""
 
+    known: dict[tuple[Type, ...], Type] = {}
+
     def rule(types: Sequence[Type], attrs: Attrs) -> Type:
+        key = tuple(types)
+        found = None if attrs else known.get(key)
+        if found is None:
+            found = resolve(types, attrs)
+            if len(known) < _MANY and not attrs:
+                known[key] = found
+        return found
+
+    def resolve(types: Sequence[Type], attrs: Attrs) -> Type:
         operands = [array_of(t) for t in types]
         if python is not None and all(isinstance(t, ScalarType) for t in operands):
             return scalar_type(python([t.kind for t in operands if isinstance(t, ScalarType)], attrs))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ir.builder import Builder
-from ..ir.node import Node
+from ..ir.node import Loc, Node
 from ..ir.opdef import Cotangents, Kind, NotDifferentiable
 from ..ir.opdef import NotDifferentiableError as NotDifferentiableError
 from ..ir.types import ArrayType, ScalarType, TupleType, array_of
@@ -73,15 +73,16 @@ class Pullback:
         if special is not None:
             pull, sums = special
             for given in pull(self.b, entry.restored(self.b) if sums else entry.node):
-                mask = lifted(self.b, entry.mask, given)
-                self._deliver(given.operand, Cotangent(given.ct, mask, spoilt=mask is not None))
+                if given.operand in self.active and is_inexact(given.operand.type):
+                    mask = lifted(self.b, entry.mask, given)
+                    self._deliver(given.operand, Cotangent(given.ct, mask, spoilt=mask is not None))
         elif node.op.name == "where":
             self._choose(node, entry)
         elif node.op.kind is Kind.ELEMENTWISE:
             self._hand_on(node, entry, self._vjp(node, entry.node))
         elif node.op.name != "stop_gradient":
             ct = entry.restored(self.b)
-            self._hand_on(node, replace(entry, node=ct, spoilt=False), self._vjp(node, ct))
+            self._hand_on(node, Cotangent(ct, entry.mask), self._vjp(node, ct))
 
     def _pull_tuple(self, node: Node, given: dict[int, Cotangent]) -> None:
         assert isinstance(node.type, TupleType)
@@ -91,7 +92,7 @@ class Pullback:
         mask = first.mask if node.op.kind is Kind.ELEMENTWISE else None
         for entry in others:
             mask = either(self.b, mask, entry.mask)
-        self._hand_on(node, replace(first, mask=mask, spoilt=False), self._vjp(node, cts))
+        self._hand_on(node, Cotangent(first.node, mask), self._vjp(node, cts))
 
     def _vjp(self, node: Node, ct: Node | Sequence[Node | None]) -> Cotangents:
         vjp = node.op.vjp
@@ -164,6 +165,7 @@ def pull_back(
     active = carriers(wrt, order)
     wanted = set(wrt)
     walk = Pullback(b, active)
+    lines: dict[int, Loc] = {}
     loc = b.loc
     try:
         for output, ct in zip(outputs, cotangents, strict=True):
@@ -172,7 +174,7 @@ def pull_back(
         for node in reversed(order):
             if node not in active or (node in wanted and not active.intersection(node.inputs)):
                 continue
-            b.loc = node.loc.as_backward()
+            b.loc = lines.get(id(node.loc)) or lines.setdefault(id(node.loc), node.loc.as_backward())
             walk.visit(node, keep=node in wanted)
         return [walk.result(node) for node in wrt]
     finally:

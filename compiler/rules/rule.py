@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.node import Node
@@ -19,13 +20,14 @@ class RuleBuilder(Builder):
     """What rules build with: a builder that also knows which nodes are read more than once.
 
     Taking a node apart saves nothing where somebody else needs it whole; `declined` remembers that a rule
-    held back for that reason.
+    held back for that reason. In `notes` a rule keeps what it found out about nodes.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.readers: dict[Node, int] = {}
         self.declined = False
+        self.notes: dict[Any, Any] = {}
 
     def is_shared(self, node: Node) -> bool:
         """Whether more than one node, or result, reads a node."""

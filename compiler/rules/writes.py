@@ -6,15 +6,17 @@ window by window makes its cost the size of the windows.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.node import Node
+from ..ir.opdef import Attrs
 from ..ops.view import Path, apply_path
 from .match import is_zero, size_of
-from .rule import SIMPLIFY, Fidelity
+from .rule import SIMPLIFY, Fidelity, RuleBuilder
 
-_FARTHEST = 32
+_FARTHEST = 16
 
 
 @SIMPLIFY.rule(
@@ -52,19 +54,20 @@ def write_twice(b: Builder, node: Node) -> Node | None:
       return %y, %0
     }""",
 )
-def read_after_write(b: Builder, node: Node) -> Node | None:
-    """Looks past writes elsewhere, some way: a walk past all of them would make loops quadratic."""
-    base = node.inputs[0]
+def read_after_write(b: RuleBuilder, node: Node) -> Node | None:
+    """Jumps over all writes that lie elsewhere together, and looks past some way one by one."""
+    base, seen = node.inputs[0], _spans(node.attrs)
     for _ in range(_FARTHEST):
-        if base.op.name != "write" or not base.attrs["path"]:
+        window = _window(base)
+        if window is None:
             break
-        (name, step), *rest = base.attrs["path"]
-        if name != "slice":
-            break
-        written = dict(step)
-        if written == node.attrs and all(name == "reshape" for name, _ in rest):
+        if window == node.attrs and all(name == "reshape" for name, _ in base.attrs["path"][1:]):
             return b.reshape(base.inputs[1], node.shape)
-        if not _apart(written, node.attrs):
+        origin, hull = _writes_below(b, base)
+        if _apart(hull, seen):
+            base = origin
+            break
+        if not _apart(_spans(window), seen):
             break
         base = base.inputs[0]
     if base is node.inputs[0] or (base.op.name == "write" and not is_zero(base.inputs[0])):
@@ -72,19 +75,51 @@ def read_after_write(b: Builder, node: Node) -> Node | None:
     return b.make(node.op, (base,), node.attrs)
 
 
-def _apart(one: Any, two: Any) -> bool:
-    """Whether two slices have no element in common: on some axis their ranges do not meet."""
-    both = zip(*(_ranges(attrs) for attrs in (one, two)), strict=True)
-    return any(a.stop <= b.start or b.stop <= a.start for a, b in both)
+def _window(node: Node) -> Attrs | None:
+    """The attrs of the slice that a write goes through first; None for any other node."""
+    if node.op.name != "write" or not node.attrs["path"] or node.attrs["path"][0][0] != "slice":
+        return None
+    return dict(node.attrs["path"][0][1])
 
 
-def _ranges(attrs: Any) -> list[range]:
-    """On each axis the range from the first element in memory to behind the last."""
+Spans = tuple[tuple[int, int], ...]
+
+
+def _writes_below(b: RuleBuilder, node: Node) -> tuple[Node, Spans]:
+    """What a chain of writes through slices began with, and the box that holds all their windows."""
+    known: dict[Node, tuple[Node, Spans]] = b.notes.setdefault(_writes_below, {})
+    pending: list[tuple[Node, Spans]] = []
+    while node not in known:
+        window = _window(node)
+        if window is None:
+            break
+        pending.append((node, _spans(window)))
+        node = node.inputs[0]
+    origin, hull = known.get(node, (node, ()))
+    for write, spans in reversed(pending):
+        pairs = zip(hull, spans, strict=True) if hull else [(span, span) for span in spans]
+        hull = tuple([(min(low, start), max(high, stop)) for (low, high), (start, stop) in pairs])
+        known[write] = origin, hull
+    return origin, hull
+
+
+def _apart(one: Spans, two: Spans) -> bool:
+    """Whether two boxes have no element in common: on some axis their spans do not meet."""
+    return any(high <= start or stop <= low for (low, high), (start, stop) in zip(one, two, strict=True))
+
+
+def _spans(attrs: Attrs) -> Spans:
+    """On each axis the first index of a slice, and the one behind the last."""
+    return _spans_of(attrs["start"], attrs["size"], attrs["step"])
+
+
+@lru_cache(maxsize=4096)
+def _spans_of(start: tuple[int, ...], size: tuple[int, ...], step: tuple[int, ...]) -> Spans:
     found = []
-    for first, size, step in zip(attrs["start"], attrs["size"], attrs["step"], strict=True):
-        last = first + (size - 1) * step
-        found.append(range(min(first, last), max(first, last) + 1) if size else range(0))
-    return found
+    for first, count, stride in zip(start, size, step, strict=True):
+        last = first + (count - 1) * stride
+        found.append((min(first, last), max(first, last) + 1) if count else (first, first))
+    return tuple(found)
 
 
 def _is_one_to_one(path: Path) -> bool:
@@ -125,6 +160,33 @@ def add_window(b: Builder, node: Node) -> Node | None:
         if _window_of_zeros(window) and total.type == node.type:
             path = window.attrs["path"]
             return b.write(total, b.add(apply_path(b, total, path), window.inputs[1]), path=path)
+    return None
+
+
+@SIMPLIFY.rule(
+    "add(x, scatter_add(zeros, y, indices)) -> scatter_add(x, y, indices)",
+    on="add",
+    fidelity=Fidelity.ROUNDING,
+    lowers="work",
+    before="""(%x: f64[9], %y: f64[2], %i: i64[2]) {
+      %0: f64[] = constant {value=f64(0.0)}
+      %1: f64[9] = broadcast %0 {axes=(), shape=(9,)}
+      %2: f64[9] = scatter_add %1, %y, %i {axes=(0,)}
+      %3: f64[9] = add %2, %x
+      return %3
+    }""",
+    after="""(%x: f64[9], %y: f64[2], %i: i64[2]) {
+      %0: f64[9] = scatter_add %x, %y, %i {axes=(0,)}
+      return %0
+    }""",
+)
+def add_scattered(b: RuleBuilder, node: Node) -> Node | None:
+    """A table that is looked up twice gets both cotangents in one array."""
+    for total, scattered in (node.inputs, node.inputs[::-1]):
+        if scattered.op.name != "scatter_add" or not is_zero(scattered.inputs[0]):
+            continue
+        if total.type == node.type and not b.is_shared(scattered):
+            return b.make(scattered.op, (total, *scattered.inputs[1:]), scattered.attrs)
     return None
 
 
