@@ -59,7 +59,8 @@ class Patch:
         self._mine = _Mine()
         self._undo: list[Callable[[], None]] = []
         self._known: dict[str, _Names] = {}
-        self._import: Any = None
+        self.real_import: Any = None
+        self.loaded = 0
 
     def stand_in(self, value: Any) -> Any:
         """What a value means in user code while this thread traces."""
@@ -105,7 +106,7 @@ class Patch:
             if self._depth == 0:
                 for module, stand_ins in self._modules:
                     module.refresh(stand_ins)
-                self._import = builtins.__import__
+                self.real_import = builtins.__import__
                 builtins.__import__ = _import
             self._depth += 1
             self._mine.depth += 1
@@ -144,8 +145,10 @@ class Patch:
     def bind_modules(self, loading: bool = False) -> None:
         """Bind in the globals of every loaded module of user code; while `loading` not of unfinished ones."""
         table = self.table
+        self.loaded = len(sys.modules)
         for module in user_modules():
             if loading and getattr(getattr(module, "__spec__", None), "_initializing", False):
+                self.loaded = -1
                 continue
             namespace = vars(module)
             known = self._known.get(module.__name__)
@@ -211,20 +214,15 @@ class Patch:
             undo()
         self._undo.clear()
         if builtins.__import__ is _import:
-            builtins.__import__ = self._import
+            builtins.__import__ = self.real_import
 
     # ---- imports and forks
 
-    def imported(self, *args: Any, **kwargs: Any) -> Any:
-        """`import` while a trace is active: numpy inside a function of user code is its stand-in."""
-        count = len(sys.modules)
-        module = self._import(*args, **kwargs)
-        if current() is None:
-            return module
-        if len(sys.modules) != count:
+    def imported(self, module: Any, namespace: Any, within: Any) -> Any:
+        """What `import` gives in a thread that traces: in a function of user code numpy's stand-in."""
+        if len(sys.modules) != self.loaded:
             with self._lock:
                 self.bind_modules(loading=True)
-        namespace, within = (*args, None, None, None)[1:3]
         # The body of a module or class passes its locals, a function does not.
         if within is None and type(namespace) is dict and is_user_namespace(namespace):
             return self.stand_in(module)
@@ -241,9 +239,13 @@ class Patch:
 patch = Patch()
 
 
-def _import(*args: Any, **kwargs: Any) -> Any:
+def _import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
     """Stands for `builtins.__import__` while a trace is active."""
-    return patch.imported(*args, **kwargs)
+    module = patch.real_import(name, globals, locals, fromlist, level)
+    plain = locals is not None or id(module) not in patch.table
+    if (plain and len(sys.modules) == patch.loaded) or current() is None:
+        return module
+    return patch.imported(module, globals, locals)
 
 
 def stand_in(value: Any) -> Any:

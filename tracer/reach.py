@@ -174,8 +174,12 @@ class Reach:
 
     def _function(self, function: FunctionType) -> None:
         namespace = function.__globals__
+        own = is_stage(str(namespace.get("__name__")))
         for label, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-            self._cell(label, cell)
+            if own:
+                self._add(_contents(cell), label)
+            else:
+                self._cell(label, cell)
         wrapped = function.__dict__.get("__wrapped__")
         if wrapped is not None:
             self._add(wrapped, function.__name__)

@@ -44,31 +44,38 @@ _INTERNAL = (
     os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
     "<__array_function__",
 )
-_internal_code: dict[CodeType, bool] = {}
-_locs: dict[tuple[CodeType, int], Loc] = {}
+_internal_files: dict[str, bool] = {}
+# The code object is kept so that its id stays its own.
+_locs: dict[tuple[int, int], tuple[CodeType, Loc]] = {}
 
 
 def is_internal(code: CodeType) -> bool:
     """Whether a code object belongs to Tapeless' own stages or to NumPy."""
-    known = _internal_code.get(code)
+    file = code.co_filename
+    known = _internal_files.get(file)
     if known is None:
-        file = code.co_filename
-        known = _internal_code[code] = file.startswith(_INTERNAL) or os.path.dirname(file) == _ROOT
+        known = _internal_files[file] = file.startswith(_INTERNAL) or os.path.dirname(file) == _ROOT
     return known
 
 
 def user_loc() -> Loc:
     """The innermost line of user code on this thread's stack."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and is_internal(frame.f_code):
+    known = _internal_files.get
+    while frame.f_back is not None:
+        internal = known(frame.f_code.co_filename)
+        if internal is None:
+            internal = is_internal(frame.f_code)
+        if not internal:
+            break
         frame = frame.f_back
-    key = (frame.f_code, frame.f_lineno)
-    loc = _locs.get(key)
-    if loc is None:
+    code, line = frame.f_code, frame.f_lineno
+    found = _locs.get((id(code), line))
+    if found is None:
         if len(_locs) > 100_000:
             _locs.clear()
-        loc = _locs[key] = Loc(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-    return loc
+        found = _locs[id(code), line] = code, Loc(code.co_filename, line, code.co_name)
+    return found[1]
 
 
 def user_stacklevel() -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 Converted = TypeVar("Converted")
 
 
+@cache
 def _table() -> Any:
     from . import numpy_table
 
@@ -55,6 +57,11 @@ class TracedArray:
         self.window = window
         self.scalar = scalar
         self.cache: tuple[int, Node] | None = None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The methods that `add_methods` gives it, for type checkers."""
 
     # ---- what it answers for
 
@@ -125,7 +132,7 @@ class TracedArray:
 
     @real.setter
     def real(self, value: Any) -> None:
-        np.real(self)[...] = value
+        np.real(self)[...] = self.owner.array(value)
 
     @property
     def imag(self) -> Any:
@@ -133,7 +140,7 @@ class TracedArray:
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        np.imag(self)[...] = value
+        np.imag(self)[...] = self.owner.array(value)
 
     @property
     def flat(self) -> Any:
