@@ -132,7 +132,8 @@ class TracedArray:
 
     @real.setter
     def real(self, value: Any) -> None:
-        np.real(self)[...] = self.owner.array(value)
+        if value is not self or self.dtype.kind == "c":
+            np.real(self)[...] = self.owner.array(value)
 
     @property
     def imag(self) -> Any:

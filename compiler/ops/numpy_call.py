@@ -38,13 +38,16 @@ def filled(template: Template, operands: Sequence[Any]) -> Any:
 
 def results_of(attrs: Attrs) -> tuple[ArrayType, ...]:
     result = attrs["result"]
-    return result.items if isinstance(result, TupleType) else (result,)
+    items: Any = result.items if isinstance(result, TupleType) else (result,)
+    return tuple(items)
 
 
 def numpy_call_type(types: Sequence[Type], attrs: Attrs) -> Type:
     arrays("numpy_call", types)
-    parts = attrs["function"].split(".")
-    if not callable(reduce(lambda place, part: getattr(place, part, None), parts, np)):
+    place: Any = np
+    for part in attrs["function"].split("."):
+        place = getattr(place, part, None)
+    if not callable(place):
         OPS["numpy_call"].fail("C2", f"there is no np.{attrs['function']}")
     if not all(isinstance(item, ArrayType) for item in results_of(attrs)):
         OPS["numpy_call"].fail("C3", f"the result is {attrs['result']}")
@@ -64,8 +67,8 @@ def numpy_call_value(
     for value, type_ in zip(values, expected, strict=True):
         if np.shape(value) != type_.shape or np.asarray(value).dtype != type_.dtype:
             raise ValueError(
-                f"np.{function} gave {np.asarray(value).dtype}{list(np.shape(value))} for these values, where "
-                f"{type_} was compiled; a compiled function has results of fixed shapes"
+                f"np.{function} gave {np.asarray(value).dtype}{list(np.shape(value))} for these values, but "
+                f"{type_} was compiled: a compiled function has results of fixed shapes"
             )
     return values if isinstance(result, TupleType) else values[0]
 

@@ -8,6 +8,7 @@ layouts and errors in whichever version is installed, and derivatives for free. 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
@@ -54,6 +55,11 @@ class Ufunc:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ufunc, name)
+
+
+def private(module: str) -> Any:
+    """One of NumPy's modules that are not public."""
+    return importlib.import_module(module)
 
 
 def replaces(*functions: Any) -> Callable[[Any], Any]:
@@ -218,8 +224,7 @@ class ArrayConverter:
 
 
 def _register_converter() -> None:
-    from numpy._core import _multiarray_umath as umath
-
+    umath = private("numpy._core._multiarray_umath")
     for name, replacement in (("_array_converter", ArrayConverter),):
         if hasattr(umath, name):
             replaces(getattr(umath, name))(replacement)

@@ -105,7 +105,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
         b.cast(trace.operand(at), np.dtype("f8")), b.cast(trace.operand(places), np.dtype("f8")),
         b.cast(trace.operand(heights), kind), left=fixed[0], right=fixed[1],
     )  # fmt: skip
-    result = trace.fresh(node, np.empty(node.shape, node.dtype))
+    result: Any = trace.fresh(node, np.empty(node.shape, node.dtype))
     for side, beyond in zip(sides, (np.less(at, places[0]), np.greater(at, places[-1])), strict=True):
         if side is not None and not known(side):
             result = np.where(beyond, side, result)

@@ -150,7 +150,8 @@ def polyfit(
     if full or cov:
         raise refuse("np.polyfit with full= or cov=")
     trace = trace_of(x, y, w)
-    points, values = trace.array(x) + 0.0, trace.array(y) + 0.0
+    points: Any = np.add(trace.array(x), 0.0)
+    values: Any = np.add(trace.array(y), 0.0)
     order = operator.index(deg) + 1
     if (
         points.ndim != 1
@@ -164,7 +165,7 @@ def polyfit(
         rcond = len(points) * np.finfo(points.dtype).eps
     lhs, rhs = np.vander(points, order), values
     if w is not None:
-        weights = trace.array(w) + 0.0
+        weights: Any = np.add(trace.array(w), 0.0)
         lhs = lhs * weights[:, np.newaxis]
         rhs = rhs * (weights[:, np.newaxis] if rhs.ndim == 2 else weights)
     scale = np.sqrt(np.sum(lhs * lhs, axis=0))

@@ -177,7 +177,7 @@ def full_like(
 ) -> Any:
     """np.full_like: the prototype may be concrete and the value traced."""
     if type(a) is np.ndarray:
-        made = trace_of(fill_value).constant(np.zeros_like(a, dtype, order, False, shape))  # type: ignore[call-overload]
+        made: Any = trace_of(fill_value).constant(np.zeros_like(a, dtype, order, False, shape))  # type: ignore[call-overload]
     else:
         made = empty_like(a, dtype, order, False, shape)
     np.copyto(made, fill_value, casting="unsafe")
@@ -190,6 +190,6 @@ def full(
     """`np.full` with a traced value."""
     value = asarray(fill_value) if dtype is None else fill_value
     kind = value.dtype if dtype is None else np.dtype(dtype)
-    made = trace_of(fill_value).constant(np.zeros(shape, kind, order))  # type: ignore[call-overload]
+    made: Any = trace_of(fill_value).constant(np.zeros(shape, kind, order))  # type: ignore[call-overload]
     np.copyto(made, value, casting="unsafe")
     return made

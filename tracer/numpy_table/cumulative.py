@@ -13,7 +13,12 @@ from .reduce import accumulator
 from .registry import implements, trace_of
 from .support import axis_of, finish, fold
 
-RUNNING_OF = {np.add: "cumsum", np.multiply: "cumprod", np.maximum: "cummax", np.minimum: "cummin"}
+RUNNING_OF: dict[np.ufunc, str] = {
+    np.add: "cumsum",
+    np.multiply: "cumprod",
+    np.maximum: "cummax",
+    np.minimum: "cummin",
+}
 
 
 @implements("accumulate")

@@ -32,9 +32,11 @@ OP_OF: dict[np.ufunc, str] = {}
 
 # The ufuncs of scipy.special that have a primitive, known by their names: SciPy is not imported.
 SCIPY = frozenset(
-    "entr erf erfc erfcx expit gamma gammaln i0 i1 kl_div log_expit log_ndtr logit ndtr psi rel_entr xlog1py "
-    "xlogy".split()
-)
+    (
+        "entr", "erf", "erfc", "erfcx", "expit", "gamma", "gammaln", "i0", "i1", "kl_div", "log_expit",
+        "log_ndtr", "logit", "ndtr", "psi", "rel_entr", "xlog1py", "xlogy",
+    )
+)  # fmt: skip
 
 
 @lru_cache(maxsize=1024)
@@ -87,6 +89,8 @@ def call(
     inputs, out = inputs[: ufunc.nin], (inputs[ufunc.nin :] or None) if len(inputs) > ufunc.nin else out
     outs, always_array = _outs(trace, ufunc, out)
     operands = [trace.lift(v) for v in inputs]
+    if ufunc in _COMPARISONS:
+        operands = _comparable(trace, operands)
     signature = _signature(ufunc, dtype, signature if signature is not None else sig)
     everything = [*operands, *(o for o in outs if o is not None)]
     if where is True and all(map(known, everything)):
@@ -117,6 +121,35 @@ def call(
             store(trace, target, node, where)
             results.append(target)
     return results[0] if ufunc.nout == 1 else tuple(results)
+
+
+_COMPARISONS = frozenset(
+    (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+)
+
+
+def _comparable(trace: Trace, operands: list[Any]) -> list[Any]:
+    """Operands with Python ints that may lie beyond the range of an integer array: NumPy compares these too.
+
+    A plain one becomes an infinity; a traced one, whose value is not known yet, is compared as an int64.
+    """
+    arrays = [o for o in operands if type(o) is TracedArray and o.dtype.kind in "iu"]
+    return [_within(trace, o, arrays[0].dtype) for o in operands] if len(arrays) == 1 else operands
+
+
+def _within(trace: Trace, operand: Any, dtype: Any) -> Any:
+    if type(operand) is TracedNumber:
+        return _as_int64(trace, operand)
+    if type(operand) is int and not np.iinfo(dtype).min <= operand <= np.iinfo(dtype).max:
+        return trace.constant(np.float64(np.inf if operand > 0 else -np.inf))
+    return operand
+
+
+def _as_int64(trace: Trace, operand: Any) -> Any:
+    """A Python int as np.asarray makes it an array; any other operand itself."""
+    if type(operand) is int or (type(operand) is TracedNumber and type(operand.example) is int):
+        return trace.array(operand)
+    return operand
 
 
 def _signature(ufunc: np.ufunc, dtype: Any, signature: Any) -> Any:
@@ -303,6 +336,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     mask = trace.operand(c)
     if mask.dtype != np.dtype(bool):
         mask = trace.builder.not_equal(mask, trace.builder.scalar(0, mask))
+    # Python ints become arrays before they are cast: they wrap around, and do not raise.
+    operands = [_as_int64(trace, o) for o in operands]
     nodes = [to_shape(trace, n, shape) for n in (mask, *(operand_node(trace, o, dtype) for o in operands))]
     node = trace.builder.broadcast_to(trace.builder.where(*nodes), shape)
     return trace.fresh(node, result_shadow(shadows, shape, dtype))

@@ -20,7 +20,8 @@ def _length(name: str, x: TracedArray, n: Any, axis: int) -> int:
     """How many points are transformed."""
     if n is not None:
         return int(operator.index(n))
-    return (x.shape[axis] - 1) * 2 if name == "irfft" else x.shape[axis]
+    length: int = x.shape[axis]
+    return (length - 1) * 2 if name == "irfft" else length
 
 
 def _transform(function: Callable[..., Any]) -> None:

@@ -157,7 +157,7 @@ class Flat:
         self.array = array
 
     def _whole(self) -> Any:
-        return np.ravel(self.array)  # type: ignore[call-overload]
+        return np.ravel(self.array)
 
     def __len__(self) -> int:
         return self.array.size
@@ -170,6 +170,10 @@ class Flat:
         return result if result.scalar else result.copy()
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if self.array.scalar:
+            # NumPy writes into an array made for the purpose.
+            np.empty(1, self.array.dtype).flat[index] = 0
+            return
         trace = self.array.owner
         source, shape = trace.array(value), np.shape(np.empty(self.array.size, bool)[index])
         if not source.size:

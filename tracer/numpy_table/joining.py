@@ -58,7 +58,7 @@ def concatenate(
     b = trace.builder
     parts = [trace.array(v) for v in operands]
     if flat:
-        parts = [np.ravel(p) for p in parts]  # type: ignore[call-overload]
+        parts = [p.ravel() for p in parts]
     place = 0 if flat else axis_of(axis, parts[0].ndim)
     if target is not None:
         return _into(target, parts, place, operands, axis)
@@ -126,7 +126,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     pairs = np.broadcast(_static(shift), _normal_axes(_static(axis), x.ndim))
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    total = {}
+    total: dict[int, int] = {}
     for count, place in pairs:
         total[int(place)] = total.get(int(place), 0) + int(count)
     axes = tuple(sorted(total))

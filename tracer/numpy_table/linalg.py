@@ -94,12 +94,9 @@ def _register_gufuncs() -> None:
     for triangle in ("lo", "up"):
         upper, letter = triangle == "up", triangle[0].upper()
         gufunc(f"cholesky_{triangle}", [2], "cholesky", np.linalg.cholesky, upper=upper)
-        gufunc(
-            f"eigh_{triangle}", [2], "eigh", lambda a, u=letter: np.linalg.eigh(a, u), lower=not upper
-        )  # fmt: skip
-        gufunc(
-            f"eigvalsh_{triangle}", [2], "eigvalsh", lambda a, u=letter: np.linalg.eigvalsh(a, u), lower=not upper
-        )  # fmt: skip
+        for op in ("eigh", "eigvalsh"):
+            real: Any = getattr(np.linalg, op)
+            gufunc(f"{op}_{triangle}", [2], op, lambda a, f=real, u=letter: f(a, u), lower=not upper)
     for name, full in (("svd_f", True), ("svd_s", False)):
         gufunc(name, [2], "svd", lambda a, f=full: np.linalg.svd(a, full_matrices=f), full_matrices=full)
     gufunc("svd", [2], "svdvals", lambda a: np.linalg.svd(a, compute_uv=False))

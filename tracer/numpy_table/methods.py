@@ -24,7 +24,7 @@ def trace_method(
     """`x.trace()`: the sum of a diagonal."""
     if array.ndim < 2:
         np.empty(array.shape, array.dtype).trace(offset, axis1, axis2)
-    diagonal = np.diagonal(array, offset, axis1, axis2)  # type: ignore[call-overload]
+    diagonal = np.diagonal(array, offset, axis1, axis2)
     return np.add.reduce(diagonal, axis=-1, dtype=dtype, out=out)
 
 
@@ -47,9 +47,9 @@ def byteswap(array: TracedArray, inplace: bool = False) -> Any:
     return array.astype(array.dtype.newbyteorder("S")).view(array.dtype)
 
 
-def to_device(array: TracedArray, device: str, /, *, stream: Any = None) -> TracedArray:
+def to_device(array: TracedArray, device: Any, /, *, stream: Any = None) -> TracedArray:
     """`x.to_device("cpu")`: the array itself."""
-    np.empty(()).to_device(device, stream=stream)  # type: ignore[arg-type]
+    np.empty(()).to_device(device, stream=stream)
     return array
 
 

@@ -32,6 +32,8 @@ def _first(value: Any) -> Any:
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """np.copyto: an assignment with a casting rule, under a mask if one is given."""
     trace = trace_of(dst, src, where)
+    if src is dst and where is True:
+        return
     target = destination(trace, dst, lambda a: np.copyto(a, np.zeros((), a.dtype)))
     source = trace.lift(src)
     np.copyto(np.empty((), target.dtype), _first(source), casting=casting)  # type: ignore[arg-type]
@@ -72,7 +74,7 @@ def fill(array: TracedArray, value: Any) -> None:
     assign(trace, target, source)
 
 
-def _written_flat(trace: Trace, target: TracedArray, values: TracedArray) -> None:
+def _written_flat(trace: Trace, target: TracedArray, values: Any) -> None:
     """Write the elements of a flat array, in C order, into the target."""
     store(trace, target, trace.builder.reshape(trace.operand(values), target.shape))
 
@@ -82,7 +84,8 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """np.put: flat positions, values repeated as needed."""
     trace = trace_of(a, ind, v)
     target = destination(trace, a, lambda a: np.put(a, [0], 0))
-    places, values = trace.array(ind), trace.array(v)
+    strong = type(v) is np.ndarray or (type(v) is TracedArray and not v.scalar)
+    places, values = trace.array(ind), trace.array(v) if strong else array(v, target.dtype, copy=None)
     np.put(np.empty(1, target.dtype), np.zeros((0,), places.dtype), np.zeros(1, values.dtype), mode)
     if not places.size or not values.size:
         np.put(
@@ -102,8 +105,8 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
 
 
 def _check_cast(function: Any, target: TracedArray, values: Any) -> None:
-    """Lists are made in the target's dtype; an array has to cast to it safely."""
-    if type(values) is TracedArray or type(values) is np.ndarray:
+    """Lists and scalars are made in the target's dtype; an array has to cast to it safely."""
+    if type(values) is np.ndarray or (type(values) is TracedArray and not values.scalar):
         function(np.empty(1, target.dtype), np.zeros(1, bool), np.zeros(1, values.dtype))
 
 

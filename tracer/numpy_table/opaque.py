@@ -17,7 +17,6 @@ from .layout import like
 from .registry import implements, is_traced, known, refuse, trace_of
 from .support import concrete
 
-
 OPAQUE: set[Any] = set()
 """The functions that are one call of NumPy at run time."""
 

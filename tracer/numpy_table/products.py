@@ -13,7 +13,7 @@ import numpy as np
 from ..promote import operand_node
 from ..trace import Trace
 from ..traced_array import TracedArray, add_methods
-from .bodies import replaces, run_bodies, transplanted
+from .bodies import private, replaces, run_bodies, transplanted
 from .elementwise import store
 from .layout import like, miniature
 from .matmul import matmul
@@ -132,7 +132,7 @@ def _vector_product(name: str) -> None:
         x, y = _pair(trace, x1, x2)
         options: dict[str, Any] = {"dtype": dtype, "casting": casting}
         if axis is not None:
-            x, y = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)  # type: ignore[call-overload]
+            x, y = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)
         if out is None and all_known(x, y):
             return fold(trace, ufunc, x, y, **options)
         model = ufunc(
@@ -161,17 +161,14 @@ for _name in _CORE:
 
 
 def _c_einsum() -> Any:
-    from numpy._core import einsumfunc
-
-    return einsumfunc.c_einsum
+    return private("numpy._core.einsumfunc").c_einsum
 
 
 @replaces(_c_einsum())
 def loop_einsum(*operands: Any, out: Any = None, **options: Any) -> Any:
     """NumPy's C loop of einsum."""
-    from numpy._core import einsumfunc
-
-    subscripts, result, arrays = transplanted(einsumfunc._parse_einsum_input)(operands)
+    parse = private("numpy._core.einsumfunc")._parse_einsum_input
+    subscripts, result, arrays = transplanted(parse)(operands)
     explicit = f"{subscripts}->{result}"
     given = [trace_of(*operands).array(v) for v in arrays]
     trace = trace_of(*given)

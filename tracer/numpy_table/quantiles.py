@@ -10,15 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib import _function_base_impl as base
-from numpy.lib import _nanfunctions_impl as nan_base
-from numpy.lib import _utils_impl as utils
 
 from ..traced_array import TracedArray
-from .bodies import replaces, run_bodies, substitute
+from .bodies import private, replaces, run_bodies, substitute
 from .elementwise import call
 from .layout import like, miniature
 from .registry import refuse, trace_of
+
+base = private("numpy.lib._function_base_impl")
+nan_base = private("numpy.lib._nanfunctions_impl")
+utils = private("numpy.lib._utils_impl")
 
 
 def _instead_of(module: Any, name: str) -> Callable[[Any], Any]:
@@ -85,7 +86,7 @@ def quantile(
 # ---- the versions that ignore NaNs
 
 
-def _sorted_and_counted(a: TracedArray, axis: int | None) -> tuple[Any, Any]:
+def _sorted_and_counted(a: Any, axis: int | None) -> tuple[Any, Any]:
     """Slices along the last axis, sorted with NaNs last, and how many numbers each has."""
     moved = a.ravel() if axis is None or a.ndim == 1 else np.moveaxis(a, axis, -1)
     in_order = np.sort(moved, axis=-1)
@@ -106,15 +107,16 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
     return out
 
 
-def _as_masked(result: Any, a: TracedArray, axis: int) -> Any:
+def _as_masked(result: Any, a: Any, axis: int) -> Any:
     """Laid out as np.ma.median lays out its result, by which NumPy takes medians of short slices."""
     if a.shape[axis] >= 600 or result.ndim < 2:
         return result
     trace = trace_of(a)
     layout = like(np.add.reduce(miniature(a.shadow), axis), result.shape, result.dtype)
     order = sorted(range(layout.ndim), key=lambda k: -layout.strides[k])
-    moved = np.transpose(result, order).copy()
-    return trace.fresh(trace.read(np.transpose(moved, np.argsort(order).tolist())), layout)
+    moved: Any = np.transpose(result, order).copy()
+    back: Any = np.transpose(moved, np.argsort(order).tolist())
+    return trace.fresh(trace.read(back), layout)
 
 
 @_instead_of(nan_base, "_nanquantile_ureduce_func")

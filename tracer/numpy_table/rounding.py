@@ -7,16 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from ..traced_array import TracedArray, add_methods
-from .bodies import run_bodies, transplanted
+from ..traced_array import TracedArray, TracedNumber, add_methods
+from .bodies import private, run_bodies, transplanted
 from .registry import implements, trace_of
 
 
 def clip_method(array: Any, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
     """`x.clip(min, max)`."""
-    from numpy._core import _methods
+    bounds = (_in_range(array, min), _in_range(array, max))
+    return transplanted(private("numpy._core._methods")._clip)(array, *bounds, out=out, **options)
 
-    return transplanted(_methods._clip)(array, min, max, out=out, **options)
+
+def _in_range(array: Any, bound: Any) -> Any:
+    """A bound; a traced Python int may lie beyond the range of an integer array, which then does not bind."""
+    if type(bound) is not TracedNumber or type(bound.example) is not int or array.dtype.kind not in "iu":
+        return bound
+    limits = np.iinfo(array.dtype)
+    return np.clip(bound.owner.array(bound), limits.min, limits.max).astype(array.dtype)[()]
 
 
 @implements(np.round, np.around)

@@ -1,4 +1,4 @@
-"""Views and copies: NumPy does the call on shadows, and where the result lies in their memory it is a view."""
+"""Views and copies: NumPy does the call on shadows; where the result lies in their memory it is a view."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...compiler.ir.types import supported
 from ...compiler.ops.view import path_step
 from ..storage import Array, Window, address
 from ..trace import Trace
@@ -179,7 +180,7 @@ def flatten(array: Any, order: str = "C") -> Any:
 def set_shape(array: TracedArray, shape: Any) -> None:
     """`x.shape = …` changes this window only."""
     trace = trace_of(array)
-    shadow = array.shadow.view()
+    shadow: Any = array.shadow.view()
     shadow.shape = shape
     array.window = array.window.then_anchor(shadow, *_reshape_path(array.shadow, shadow.shape, "C"))
     array.shadow = shadow
@@ -266,8 +267,6 @@ def astype(
         return trace.constant(parent.known().astype(dtype, order))
     if same:
         return parent if parent.scalar else _copy(trace, parent, order)
-    from ..trace import supported
-
     if not supported(shadow.dtype):
         raise refuse(f"astype({np.dtype(dtype)})")
     trace.builder.loc = trace.loc()

@@ -167,9 +167,8 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     edges, values, *order = [trace.array(o) for o in given]
     common = np.promote_types(edges.dtype, values.dtype)
     dummies = [np.zeros(edges.shape, edges.dtype), np.zeros((), values.dtype)]
-    np.searchsorted(
-        *dummies, side=side, sorter=None if not order else np.zeros(order[0].shape, order[0].dtype)
-    )
+    check: Any = np.searchsorted
+    check(*dummies, side=side, sorter=None if not order else np.zeros(order[0].shape, order[0].dtype))
     trace.builder.loc = trace.loc()
     b = trace.builder
     nodes = [b.cast(trace.operand(o), common) for o in (edges, values)]

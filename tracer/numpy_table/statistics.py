@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..traced_array import TracedArray, add_methods
-from .bodies import run_bodies, substitute
+from .bodies import private, run_bodies, substitute
 from .elementwise import call
-from .reduce import normal_axes
+from .reduce import normal_axes, ufunc_reduce
 from .registry import implements, trace_of
 from .support import axis_of
 
@@ -28,7 +28,8 @@ def _count(x: Any, axis: Any, where: Any, keepdims: bool) -> Any:
     """How many elements a mean divides by: a number, or an array under a mask."""
     if where is True:
         return np.intp(np.prod([x.shape[k] for k in normal_axes(axis, x.ndim)], dtype=int))
-    return np.add.reduce(np.broadcast_to(where, x.shape), axis, np.intp, None, keepdims)
+    mask: Any = np.broadcast_to(where, x.shape)
+    return ufunc_reduce(np.add, mask, axis, np.intp, None, keepdims)
 
 
 def _divided(total: Any, count: Any) -> Any:
@@ -58,7 +59,7 @@ def mean(
             dtype = np.dtype("f8")
         elif x.dtype == np.float16:
             dtype, half = np.dtype("f4"), True
-    total = np.add.reduce(x, axis, dtype, out, keepdims, where=where)
+    total = ufunc_reduce(np.add, x, axis, dtype, out, keepdims, where=where)
     result = _divided(total, count)
     return result.astype(np.float16) if half and out is None else result
 
@@ -81,11 +82,11 @@ def var(
     if dtype is None and x.dtype.kind in "iub":
         dtype = np.dtype("f8")
     if mean is np._NoValue:
-        mean = np.add.reduce(x, axis, dtype, keepdims=True, where=where)
+        mean = ufunc_reduce(np.add, x, axis, dtype, keepdims=True, where=where)
         divisor = count if where is True or count.scalar else count.reshape(mean.shape)
         mean = _divided(mean, divisor)
     squares = _squares(x, call(np.subtract, x, mean, out=...))
-    total = np.add.reduce(squares, axis, dtype, out, keepdims, where=where)
+    total = ufunc_reduce(np.add, squares, axis, dtype, out, keepdims, where=where)
     return _divided(total, np.maximum(count - ddof, 0))
 
 
@@ -140,11 +141,9 @@ def _weights(weights: TracedArray, x: TracedArray, axis: Any) -> Any:
     """Weights in the shape of the array, or along the averaged axes."""
     if weights.shape == x.shape:
         return weights
-    from numpy.lib import _function_base_impl as base
-
     axes = None if axis is None else (axis if type(axis) is tuple else (axis,))
     shown = np.broadcast_to(np.zeros(()), x.shape)
-    return substitute(base._weights_are_valid)(weights, shown, axes)
+    return substitute(private("numpy.lib._function_base_impl")._weights_are_valid)(weights, shown, axes)
 
 
 run_bodies(np.cov, np.corrcoef)

@@ -74,6 +74,8 @@ def _at_places(
     b = trace.builder
     nodes = [b.cast(trace.operand(i), np.dtype(np.intp)) for i in indices]
     seen = b.gather(trace.read(view), *nodes, axes=axes)
+    if any(_misfits(o.shape, seen.shape) for o in operands):
+        raise ValueError("array is not broadcastable to correct shape")
     computed = ufunc.resolve_dtypes((target.dtype, *(o.dtype for o in operands), None))
     stepwise = computed[0] != target.dtype
     values = [
@@ -85,6 +87,14 @@ def _at_places(
     else:
         node = b.ufunc_at(trace.read(view), *values, *nodes, ufunc=ufunc.__name__, axes=axes)
     trace.write(view, node)
+
+
+def _misfits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether a shape does not broadcast to another."""
+    try:
+        return np.broadcast_shapes(shape, target) != target
+    except ValueError:
+        return True
 
 
 def _at_mask(
