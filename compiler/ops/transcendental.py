@@ -82,8 +82,14 @@ elementwise("log10", log10_vjp, doc="the logarithm to base 10", samples=_positiv
 elementwise("log1p", log1p_vjp, doc="log(1 + x), accurate near 0", samples=_positive)
 
 
+def _is_finite_constant(node: Node) -> bool:
+    return node.op.name == "constant" and bool(np.all(np.isfinite(node.attrs["value"].value)))
+
+
 def difference(b: Builder, x: Node, y: Node) -> Node:
     """x - y, and 0 for two equal infinities: what the weights of their exponentials depend on."""
+    if _is_finite_constant(x) or _is_finite_constant(y):
+        return b.subtract(x, y)
     infinite = b.logical_and(b.equal(x, y), b.isinf(x))
     return b.where(infinite, b.scalar(0, x), b.subtract(x, y))
 

@@ -161,10 +161,18 @@ def _is_variance(squares: Node, square: Node) -> bool:
 
 
 def _mean_of(node: Node) -> tuple[Reduced, float] | None:
-    """A sum over axes and the number it is divided by."""
+    """A sum over axes and the number it is divided by, which NumPy does in double precision."""
+    node = _uncast(node)
     if node.op.name not in ("divide", "multiply"):
         return None
-    divisor, total = real_number(node.inputs[1]), sum_of(node.inputs[0])
+    divisor, total = real_number(node.inputs[1]), sum_of(_uncast(node.inputs[0]))
     if total is None or not divisor:
         return None
     return total, divisor if node.op.name == "divide" else 1 / divisor
+
+
+def _uncast(node: Node) -> Node:
+    """The value below casts between floating-point dtypes."""
+    while node.op.name == "cast" and node.dtype.kind == node.inputs[0].dtype.kind == "f":
+        node = node.inputs[0]
+    return node
