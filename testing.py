@@ -174,7 +174,6 @@ def check_grads(
         if not np.isclose(found, difference, rtol=rtol, atol=atol):
             raise AssertionError(f"{name} gives {found}, central differences {difference}")
     if order > 1:
-
         conjugates = [np.conjugate(weight) for weight in weights]
 
         def weighted(*inner: Any) -> Any:
