@@ -104,7 +104,7 @@ def power_value(x: Any, y: Any, *, form: str, result: type | None = None) -> Any
     if form == "ufunc":
         return np.power(x, y)
     if form == "scalar":
-        return np.asarray(x)[()] ** y
+        return np.asarray(x)[()] ** (y[()] if isinstance(y, np.ndarray) else y)
     return np.asarray(x) ** y
 
 

@@ -287,12 +287,15 @@ def operator_power(base: Any, exponent: Any, out: Any = None) -> Any:
         out.shadow[...] = value
         out.storage.touched()
         return out
-    if type(x) is not TracedArray or (type(y) is TracedArray and y.shape) or weak_type(y) == np.bool_:
+    of_scalars = type(x) is not TracedArray and type(y) is TracedArray and y.scalar and out is None
+    if not of_scalars and (
+        type(x) is not TracedArray or (type(y) is TracedArray and y.shape) or weak_type(y) == np.bool_
+    ):
         return call(np.power, x, y, out=out)
-    shape = x.shape
+    shape = () if of_scalars else x.shape
     dtypes = _dtypes(np.power, [x, y], [None if out is None else out.shadow], None, "same_kind")
     trace.builder.loc = trace.loc()
-    form = "scalar" if x.scalar else "array"
+    form = "scalar" if of_scalars or x.scalar else "array"
     if type(y) is TracedArray:
         operands = [operand_node(trace, x, dtypes[0]), operand_node(trace, y, dtypes[1])]
     else:
@@ -303,7 +306,8 @@ def operator_power(base: Any, exponent: Any, out: Any = None) -> Any:
         trace.check_writeable(out)
         store(trace, out, node)
         return out
-    return trace.fresh(node, result_shadow([x.shadow], shape, node.dtype), scalar=not shape)
+    layout = np.empty((), node.dtype) if not shape else result_shadow([x.shadow], shape, node.dtype)
+    return trace.fresh(node, layout, scalar=not shape)
 
 
 # ---- where
