@@ -250,4 +250,4 @@ def _owns_memory(plan: Plan, value: Value) -> bool:
     if value.place is not Place.FRESH or value.buffer is None:
         return False
     assert isinstance(value.type, ArrayType)
-    return _span(plan, value) == (0, plan.buffers[value.buffer].nbytes) and value.type.size > 0
+    return not value.type.size or _span(plan, value) == (0, plan.buffers[value.buffer].nbytes)

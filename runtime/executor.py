@@ -7,11 +7,13 @@ call, never share memory.
 
 from __future__ import annotations
 
+import linecache
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from ..compiler.ir.node import Node
 from ..compiler.plan import Action, Plan
 from .arena import Arena
 from .errstate import warnings_may_raise
@@ -22,15 +24,31 @@ Run = Callable[[Sequence[Any]], "list[Any]"]
 _POOLED = 8
 
 
+# A path inside the package, so that frames of generated functions count as Tapeless' own.
+_FILE = os.path.join(os.path.dirname(__file__), "<plan>")
+
+
 @lru_cache(maxsize=512)
 def _compiled(source: str) -> Any:
-    return compile(source, "<plan>", "exec")
+    return compile(source, _FILE, "exec")
 
 
 def _function(source: str) -> Callable[..., Any]:
     scope: dict[str, Any] = {}
     exec(_compiled(source), scope)
     return scope["bind"]  # type: ignore[no-any-return]
+
+
+def whereabouts(node: Node) -> str:
+    """Which step of the user's code a node is, with the source line where it can be found."""
+    loc = node.loc
+    part = f"the backward part of {node.op.name}" if loc.backward else node.op.name
+    if not loc.file:
+        return f"This was raised by {part}."
+    source = linecache.getline(loc.file, loc.line).strip()
+    return f"This was raised by {part}, written at {loc}, in {loc.function}" + (
+        f"\n  {source}" if source else ""
+    )
 
 
 class _Program:
@@ -71,7 +89,7 @@ class _Program:
         def run(values: Sequence[Any]) -> list[Any]:
             kept: list[Any] = [None] * slots
             result: list[Any] = []
-            for part in runs:
+            for number, part in enumerate(runs):  # noqa: B007 (read from the frame when a step raises)
                 result = part(values, kept)
             return result
 
@@ -119,6 +137,24 @@ class NumpyExecutor:
             run = self._program.bind()
         try:
             return run(values)
+        except Exception as error:
+            self._say_where(error)
+            raise
         finally:
             if len(pool) < _POOLED:
                 pool.append(run)
+
+    def _say_where(self, error: Exception) -> None:
+        """Add a note that names the line of the user's code whose step raised."""
+        chunk, line = 0, 0
+        traceback = error.__traceback__
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            if code.co_filename == _FILE:
+                line = traceback.tb_lineno
+            elif code.co_filename == __file__:
+                chunk = traceback.tb_frame.f_locals.get("number", chunk)
+            traceback = traceback.tb_next
+        step = self._program.chunks[chunk].steps[line - 1] if line else -1
+        if step >= 0:
+            error.add_note(whereabouts(self.plan.steps[step].node))

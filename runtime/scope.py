@@ -26,10 +26,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A finished function: the source of `bind(…)`, which returns it, and what is to be bound."""
+    """A finished function: the source of `bind(…)`, which returns it, and what is to be bound.
+
+    `steps` holds for each line of the source the number of the step that it belongs to, -1 for none.
+    """
 
     source: str
     bound: tuple[Any, ...]
+    steps: tuple[int, ...]
 
 
 @dataclass
@@ -41,12 +45,15 @@ class Scope:
     lines: list[str] = field(default_factory=list)
     locals: dict[Any, str] = field(default_factory=dict)
     params: set[int] = field(default_factory=set)
+    step: int = -1
+    _steps: list[int] = field(default_factory=list)
     indent: int = 2
     _names: dict[Any, str] = field(default_factory=dict)
     _windows: dict[str, Window] = field(default_factory=dict)
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.indent + text)
+        self._steps.append(self.step)
 
     def bind(self, thing: Any, hint: str = "c") -> str:
         """The free variable for a function, a constant or a Window."""
@@ -100,6 +107,6 @@ class Scope:
     def finish(self) -> Chunk:
         """The function's source."""
         names = ", ".join(self._names.values())
-        body = [*self._loads(), *self.lines] or ["        pass"]
-        source = "\n".join([f"def bind({names}):", "    def run(P, S):", *body, "    return run", ""])
-        return Chunk(source, tuple(self.things))
+        head = [f"def bind({names}):", "    def run(P, S):", *self._loads()]
+        source = "\n".join([*head, *(self.lines or ["        pass"]), "    return run", ""])
+        return Chunk(source, tuple(self.things), (*[-1] * len(head), *self._steps, -1))

@@ -72,6 +72,7 @@ class Writer:
         for start in range(0, max(len(steps), 1), CHUNK):
             stop = min(start + CHUNK, len(steps))
             for number in range(start, stop):
+                self.names.scope.step = number
                 self._step(number, steps[number])
             self._set_mode(None)
             if stop == len(steps):

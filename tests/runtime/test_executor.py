@@ -142,6 +142,22 @@ def test_an_exception_gives_the_instance_back() -> None:
     assert np.array_equal(executor([np.ones(4), np.array([0, 1])])[0], np.exp(np.ones(2)))
 
 
+@pytest.mark.parametrize("size", [1, 1000])
+def test_an_exception_names_the_line_of_its_step(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "CHUNK", size)
+    b = Builder(HERE)
+    x = vector(b, length=4)
+    i = b.param("i", array_type((2,), np.dtype("i8")))
+    y = b.exp(b.exp(x))
+    b.loc = Loc("train.py", 7, "loss")
+    part = b.gather(y, i, axes=(0,))
+    b.loc = HERE
+    executor = executor_of([x, i], [b.exp(part)], [Target("fresh")])
+    with pytest.raises(IndexError) as error:
+        executor([np.ones(4), np.array([0, 9])])
+    assert error.value.__notes__ == ["This was raised by gather, written at train.py:7, in loss"]
+
+
 def test_memory_stays_bounded_over_calls() -> None:
     executor, _ = chain(20)
     x = np.ones(100)
