@@ -118,6 +118,8 @@ def _in_place_power(self: Any, other: Any) -> Any:
 def _round(self: Any, ndigits: int | None = None) -> Any:
     if not self.scalar:
         raise TypeError("type numpy.ndarray doesn't define __round__ method")
+    if self.dtype.kind == "c":
+        raise TypeError(f"type numpy.{self.dtype.type.__name__} doesn't define __round__ method")
     if ndigits is None and self.scalar:
         return self._concrete(round, "A Python int", "np.rint(x)")
     return np.round(self, ndigits or 0)

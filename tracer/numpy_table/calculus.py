@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..trace import PYTHON_NUMBERS
 from ..traced_array import TracedArray
 from .bodies import ArrayConverter, body, replaces, run_bodies
 from .conversion import asarray
@@ -218,6 +219,8 @@ def _branch(
 ) -> Any:
     if not a.ndim:
         value = function(a.reshape(1), *args, **kw)[0] if callable(function) else function
+        if type(value) in PYTHON_NUMBERS:
+            np.empty((), a.dtype)[...] = value
         return np.where(condition, asarray(value).astype(a.dtype), result)
     if not callable(function):
         result[condition] = function

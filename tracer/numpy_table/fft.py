@@ -55,8 +55,7 @@ def _transform(function: Callable[..., Any]) -> None:
         if out is None:
             return trace.fresh(node, like(model, node.shape, node.dtype))
         target = out_array(trace, out)
-        np.copyto(np.empty((), target.dtype), np.empty((), node.dtype), casting="same_kind")
-        if target.shape != node.shape:
+        if target.shape != node.shape or not np.can_cast(node.dtype, target.dtype, "same_kind"):
             function(np.empty(x.shape, x.dtype), n, axis, norm, out=np.empty(target.shape, target.dtype))
         store(trace, target, node)
         return target

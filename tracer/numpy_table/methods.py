@@ -43,7 +43,7 @@ def byteswap(array: TracedArray, inplace: bool = False) -> Any:
     if inplace:
         raise refuse("byteswap(inplace=True)")
     if array.itemsize == 1:
-        return array.copy()
+        return array.copy(order="K")
     return array.astype(array.dtype.newbyteorder("S")).view(array.dtype)
 
 

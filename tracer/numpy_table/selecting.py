@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import DataDependentShapeError
 from ..promote import broadcast_shape
-from ..trace import Trace
+from ..trace import PYTHON_NUMBERS, Trace
 from ..traced_array import TracedArray, add_methods
 from .bodies import run_bodies
 from .elementwise import store
@@ -64,7 +64,10 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if out is None and all_known(index, given):
         return fold(trace, np.choose, index, given, mode=mode)
     arrays = [trace.array(c) for c in given]
-    minis = [np.zeros((1,) * v.ndim, v.dtype) for v in arrays]
+    minis = [
+        c if type(c) in PYTHON_NUMBERS else np.zeros((1,) * v.ndim, v.dtype)
+        for c, v in zip(given, arrays, strict=True)
+    ]
     model = np.choose(np.zeros((1,) * index.ndim, index.dtype), minis, mode=mode)  # type: ignore[call-overload]
     shape = _common(np.choose, index, arrays)
     trace.builder.loc = trace.loc()

@@ -28,7 +28,7 @@ from .registry import implements, is_traced, known, refuse, trace_of
 
 def _operand(trace: Trace, value: Any, name: str) -> TracedArray:
     x = trace.array(value)
-    if x.dtype.kind == "c" or x.dtype.itemsize > 8:
+    if np.promote_types(x.dtype, np.float16).char not in "fd":
         raise refuse(f"scipy.special.{name} of {x.dtype}")
     return x
 

@@ -45,7 +45,7 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None, /) -> None:
     _check(ufunc, target, operands)
     if is_basic(indices):
         view = target[(*indices, ...) if type(indices) is tuple else (indices, ...)]
-        call(ufunc, view, *operands, out=view, casting="same_kind")
+        call(ufunc, view, *operands, out=view, casting="unsafe")
         return
     parts = _arrays(trace, _expanded(target, indices))
     if target.constant and all_known(operands) and all(known(p) for p in parts if type(p) is TracedArray):
@@ -108,7 +108,7 @@ def _at_mask(
         )
     view, mask = _masked_view(trace, target, parts)
     rest = (1,) * (view.ndim - mask.ndim)
-    call(ufunc, view, *operands, out=view, where=mask.reshape(mask.shape + rest))
+    call(ufunc, view, *operands, out=view, where=mask.reshape(mask.shape + rest), casting="unsafe")
 
 
 @implements("reduceat")
