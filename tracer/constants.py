@@ -142,7 +142,10 @@ def _derived_error(trace: Trace, array: Any, source: str) -> Any:
 
 
 def _warn_of_scalars(trace: Trace, reach: Reach, living: list[Any]) -> None:
-    """Warn of NumPy scalars that equal a reduction or an element of a writeable array in reach."""
+    """Warn of NumPy scalars that equal a reduction or an element of a writeable array in reach.
+
+    Arrays that only Python looked at, if they are small, are guarded by their content: they need no warning.
+    """
     guarded = {id(array) for _, array in looked_at(reach, living)}
     arrays = [
         (array, name)

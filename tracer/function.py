@@ -176,14 +176,17 @@ class FunctionTracer:
             with self.watch.tracing(self.trace):
                 result = self.function(*args, **kwargs)
         except NeedsStatic as need:
-            position = {param: source.index for param, source in zip(self.params, self.sources, strict=True)}
-            need.leaves = tuple(position[param] for param in need.params)
-            raise
+            raise self._located(need) from None
         except Exception as error:
+            if self.trace.demand is not None:
+                raise self._located(self.trace.demand) from None
             if self.trace.refusal is None or error is self.trace.refusal:
                 raise
             # NumPy, or the user's code, caught a refusal and raised something that says less.
             raise self.trace.refusal.with_traceback(error.__traceback__) from None
+        if self.trace.demand is not None:
+            # A bare `except:` of the user's swallowed it.
+            raise self._located(self.trace.demand)
         if inspect.isgenerator(result) or inspect.iscoroutine(result):
             raise make_error(
                 ArgumentError, "a generator or coroutine function cannot be compiled", None,
@@ -192,6 +195,12 @@ class FunctionTracer:
         if self.trace.refusal is not None:
             raise self.trace.refusal
         return result
+
+    def _located(self, need: NeedsStatic) -> NeedsStatic:
+        """The demand with the positions of the leaves that have to become static."""
+        position = {param: source.index for param, source in zip(self.params, self.sources, strict=True)}
+        need.leaves = tuple(position[param] for param in need.params)
+        return need
 
     # ---- arguments
 

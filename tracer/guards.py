@@ -8,6 +8,7 @@ is one expression made for the purpose: some 20 ns a name.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CellType, ModuleType
@@ -57,15 +58,17 @@ class Guards:
         lengths: Sequence[tuple[str, Any, int]],
         arrays: Sequence[Any],
         contents: Sequence[tuple[str, Any]] = (),
+        wholes: Sequence[tuple[str, Any, Any]] = (),
     ) -> None:
         self._slots = list(slots)
         self._lengths = list(lengths)
         self._arrays = [(array, array.shape, array.strides, array.dtype) for array in arrays]
         self._contents = [(name, array, array.tobytes()) for name, array in contents]
+        self._wholes = list(wholes)
         self._holds = self._expression()
 
     def __bool__(self) -> bool:
-        return bool(self._slots or self._lengths or self._arrays or self._contents)
+        return bool(self._slots or self._lengths or self._arrays or self._contents or self._wholes)
 
     def _expression(self) -> Callable[[], bool]:
         """A function of no arguments that is True while nothing changed."""
@@ -92,6 +95,7 @@ class Guards:
                 f"{it}.shape == {shape!r} and {it}.strides == {strides!r} and {it}.dtype == {name(dtype)}"
             )
         terms += [f"{name(array)}.tobytes() == {name(content)}" for _, array, content in self._contents]
+        terms += [f"{name(container)} == {name(before)}" for _, container, before in self._wholes]
         source = f"lambda {', '.join(values)}: lambda: {' and '.join(terms) or 'True'}"
         made: Callable[[], bool] = eval(source)(*values.values())
         return made
@@ -111,7 +115,7 @@ class Guards:
             now = slot.read()
             if now is slot.value:
                 continue
-            if type(now) is not type(slot.value) or type(now) not in _PLAIN or now != slot.value:
+            if not _equal(now, slot.value):
                 became = (
                     "is gone" if now is slot else f"{_shown(slot.value)} became {_another(slot.value, now)}"
                 )
@@ -128,9 +132,21 @@ class Guards:
         for shown, array, content in self._contents:
             if array.tobytes() != content:
                 return f"closed-over array {shown}: its content changed, and Python looked at it"
+        for shown, container, before in self._wholes:
+            if container != before:
+                return f"{shown}: its items changed"
         if renewed:
             self._holds = self._expression()
         return ""
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two immutable values are as good as the same object."""
+    if type(one) is not type(other):
+        return False
+    if type(one) is tuple:
+        return len(one) == len(other) and all(map(_equal, one, other))
+    return (type(one) in _PLAIN or isinstance(one, np.generic)) and bool(one == other)
 
 
 def _shown(value: Any) -> str:
@@ -158,10 +174,18 @@ def guards_of(reach: Reach, arrays: Sequence[Any]) -> Guards:
             shown = f"{holder.prefix}.{name}" if holder.prefix else f"global {name}"
             slots.append(Slot(shown, holder.namespace, name, value))
     slots += [Slot(f"closed-over {label}", cell, CellType, value) for label, cell, value in reach.cells]
+    wholes: list[tuple[str, Any, Any]] = []
     for name, container in reach.containers:
-        _guard_container(name, container, reach.texts, used, slots, lengths)
+        if len(container.now) != container.count:
+            continue
+        if _WHOLE < container.count == len(container.items) and all(
+            type(v) in _PLAIN for _, v in container.items
+        ):
+            wholes.append((name, container.now, copy.copy(container.now)))
+        else:
+            _guard_container(name, container, reach.texts, used, slots, lengths)
     kept = [slot for slot in slots if type(slot.value) is not ModuleType and slot.read() is slot.value]
-    return Guards(kept[:_LIMIT], lengths, arrays, looked_at(reach, arrays))
+    return Guards(kept[:_LIMIT], lengths, arrays, looked_at(reach, arrays), wholes)
 
 
 def looked_at(reach: Reach, arrays: Sequence[Any]) -> list[tuple[str, Any]]:
@@ -196,8 +220,6 @@ def _guard_container(
     lengths: list[tuple[str, Any, int]],
 ) -> None:
     """Guard what a dict or list held when the trace began."""
-    if len(container.now) != container.count:
-        return
     small = container.count <= _WHOLE
     if small:
         lengths.append((name, container.now, container.count))

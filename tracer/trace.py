@@ -47,6 +47,7 @@ class Trace:
         self.builder = Builder()
         self.closures: dict[int, tuple[Any, TracedArray]] = {}
         self.refusal: TapelessError | None = None
+        self.demand: NeedsStatic | None = None
         self.alive: list[weakref.ref[Any]] = []
         self.names = names or {}
         self.function_name = ""

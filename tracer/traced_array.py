@@ -275,7 +275,7 @@ class TracedArray:
         return self if self.scalar else _table().shape.copy(self, order)
 
     def __reduce__(self) -> Any:
-        raise TypeError("a traced value cannot be pickled")
+        return self._concrete(lambda value: value.__reduce__(), "A pickle", "pickle it in the caller")
 
 
 def settle(value: Any) -> Any:
@@ -384,7 +384,8 @@ class TracedNumber:
             raise TypeError(f"'{type(self.example).__name__}' object cannot be interpreted as an integer")
         if any(getattr(n.type, "kind", None) is not int for n in params):
             raise refuse_conversion(self, "An index", [("", "compute it from static arguments")])
-        raise NeedsStatic(params, "an index, length or axis")
+        self.owner.demand = NeedsStatic(params, "an index, length or axis")
+        raise self.owner.demand
 
     def __hash__(self) -> int:
         if type(self.example) is int:
@@ -402,7 +403,7 @@ class TracedNumber:
         return text_of(self, sys._getframe(1))
 
     def __reduce__(self) -> Any:
-        raise TypeError("a traced value cannot be pickled")
+        raise refuse_conversion(self, "A pickle", [("keep it traced", "pickle it in the caller")])
 
     def __copy__(self) -> Any:
         return self

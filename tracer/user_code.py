@@ -17,7 +17,17 @@ from .state import is_internal
 _PACKAGE = __name__.rpartition(".tracer.")[0]
 _STAGES = tuple(
     f"{_PACKAGE}.{part}"
-    for part in ("tracer", "compiler", "runtime", "api", "compiled", "specialize", "cards", "testing", "__main__")
+    for part in (
+        "tracer",
+        "compiler",
+        "runtime",
+        "api",
+        "compiled",
+        "specialize",
+        "cards",
+        "testing",
+        "__main__",
+    )
 )
 _NEVER = frozenset((*sys.stdlib_module_names, "numpy", "scipy")) - {"__main__"}
 _DEBUGGERS = ("pydev", "_pydev", "debugpy", "ptvsd")

@@ -286,3 +286,16 @@ def test_a_failed_trace_is_forgotten() -> None:
     with pytest.raises(RuntimeError, match="on purpose"):
         compiled(X, True)
     np.testing.assert_array_equal(compiled(X, False), X * 2)
+
+
+def test_a_swallowed_demand_for_a_static_argument_is_met() -> None:
+    def first(x: Any, n: int) -> Any:
+        try:
+            return x[:n]
+        except:  # noqa: E722
+            return x
+
+    compiled = tl.compile(first)
+    for n in (1, 2):
+        np.testing.assert_array_equal(compiled(X, n), X[:n])
+    assert compiled.stats.traces == 2
