@@ -92,31 +92,59 @@ def find() -> Blas | None:
     return None
 
 
-def gemm_function(symbol: str, dtype: Any, blas: Blas) -> str:
-    """LLVM text of `void symbol(ptr args, i64, i64)` that calls gemm with what the argument block holds.
+def thread_control() -> tuple[int, int] | None:
+    """The addresses of the functions that get and set how many threads BLAS uses; None where unknown."""
+    found = find()
+    if found is None:
+        return None
+    library = ctypes.CDLL(found.path)
+    for prefix in ("scipy_openblas", "openblas"):
+        for suffix in ("64_", ""):
+            try:
+                functions = [
+                    getattr(library, f"{prefix}_{verb}_num_threads{suffix}") for verb in ("get", "set")
+                ]
+            except AttributeError:
+                continue
+            get, set_ = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions)
+            return get, set_
+    return None
 
-    The block: A, B, C, then as integers transpose A, transpose B, m, n, k, lda, ldb, ldc, then the bits of
-    alpha and beta as doubles.
+
+def gemm_function(symbol: str, dtype: Any, blas: Blas) -> str:
+    """LLVM text of `void symbol(ptr args, i64 begin, i64 end)`: rows begin … end - 1 of a product.
+
+    The argument block: A, B, C, then as integers transpose A, transpose B, n, k, lda, ldb, ldc, the distances
+    of A's and C's rows in elements, then the bits of alpha and beta as doubles.
     """
     real = "float" if np.dtype(dtype).char == "f" else "double"
     integer = f"i{blas.integer_bits}"
     lines = [f"define void @{symbol}(ptr noalias readonly %args, i64 %begin, i64 %end) {{", "entry:"]
-    for number, name in enumerate("abc"):
+    for number, name in enumerate(("a0", "b", "c0")):
         lines += [
             f"  %p{name} = getelementptr ptr, ptr %args, i64 {number}",
             f"  %{name} = load ptr, ptr %p{name}, align 8",
         ]
-    for number, name in enumerate(("ta", "tb", "m", "n", "k", "lda", "ldb", "ldc"), start=3):
+    for number, name in enumerate(("ta", "tb", "n", "k", "lda", "ldb", "ldc", "rowa", "rowc"), start=3):
         lines += [
             f"  %p{name} = getelementptr i64, ptr %args, i64 {number}",
             f"  %w{name} = load i64, ptr %p{name}, align 8",
         ]
-        wanted = "i32" if name in ("ta", "tb") else integer
+        wanted = "i32" if name in ("ta", "tb") else "i64" if name.startswith("row") else integer
         if wanted == "i64":
             lines.append(f"  %{name} = add i64 %w{name}, 0")
         else:
             lines.append(f"  %{name} = trunc i64 %w{name} to {wanted}")
-    for number, name in enumerate(("alpha", "beta"), start=11):
+    lines += [
+        "  %count = sub nsw i64 %end, %begin",
+        "  %m = add i64 %count, 0" if integer == "i64" else f"  %m = trunc i64 %count to {integer}",
+    ]
+    for letter in "ac":
+        lines += [
+            f"  %skip{letter} = mul nsw i64 %begin, %row{letter}",
+            f"  %{letter} = getelementptr {real}, ptr %{letter}0, i64 %skip{letter}",
+        ]
+    for number, name in enumerate(("alpha", "beta"), start=12):
         lines += [
             f"  %p{name} = getelementptr double, ptr %args, i64 {number}",
             f"  %w{name} = load double, ptr %p{name}, align 8",

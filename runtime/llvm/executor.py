@@ -18,13 +18,15 @@ from ...compiler.passes.fuse import fuse
 from ...compiler.passes.native import plan_native
 from ...compiler.plan import Action, Place, Plan, Step, Target
 from ..arena import Arena, empty, window
-from . import blas, engine
+from . import blas, engine, threads
 from .operations import is_printable
 from .table import Segment, TableBuilder
 from .walker import walker
 
 _POOLED = 8
-_LONG_PLAN = 4_000_000
+# Nanoseconds of work from which on a segment is worth waking workers, and from which on it lets the GIL go.
+_LEAST_TOGETHER = 60_000
+_LEAST_RELEASED = 500_000
 
 
 def is_native(node: Node) -> bool:
@@ -71,8 +73,8 @@ class NativeExecutor:
         self._tables = [self._table(s) for s in self.segments]
         self._enter, self._alive = walker()
         self._pool: list[_Instance] = []
-        long = self.plan.intermediate_bytes > _LONG_PLAN
-        self._release = int(long)
+        self._costs = [sum(step.cost for step in segment.native) for segment in self.segments]
+        self._shares = [any(step.grain for step in segment.native) for segment in self.segments]
 
     def _number_bases(self) -> list[Any]:
         """Give each buffer outside of the arena, and each constant, a base; the constants' arrays."""
@@ -111,7 +113,8 @@ class NativeExecutor:
         for step in segment.native:
             if step.symbol not in address:
                 address[step.symbol] = self._library.address(step.symbol)
-            rows.append([address[step.symbol], len(arguments), len(step.arguments), step.begin, step.end])
+            count = len(step.arguments)
+            rows.append([address[step.symbol], len(arguments), count, step.begin, step.end, step.grain])
             arguments += step.arguments
         return np.array(rows, np.int64), np.array(arguments or [(0, 0)], np.int64)
 
@@ -142,12 +145,14 @@ class _Instance:
             self.bases[first + k] = constant.ctypes.data
         self.runs = []
         self.actions: list[Callable[[_Call], None] | int] = []
-        for segment, table in zip(executor.segments, executor._tables, strict=True):
+        self.together: list[Any] = []
+        for number, (segment, table) in enumerate(zip(executor.segments, executor._tables, strict=True)):
             if table is None:
                 assert segment.step is not None
                 self.actions.append(_python_step(executor, self, segment.step))
                 continue
             rows, arguments = table
+            cost = executor._costs[number]
             run = np.array(
                 [
                     rows.ctypes.data,
@@ -155,11 +160,15 @@ class _Instance:
                     arguments.ctypes.data,
                     self.bases.ctypes.data,
                     1,
-                    executor._release,
+                    cost > _LEAST_RELEASED,
+                    1,
+                    0,
                 ],
                 np.int64,
             )
             self.runs.append(run)
+            if executor._shares[number] and cost > _LEAST_TOGETHER:
+                self.together.append(run)
             self.actions.append(run.ctypes.data)
         self.windows: dict[int, Any] = {}
 
@@ -181,6 +190,17 @@ class _Instance:
             self.windows[number] = found
         return found
 
+    def walk(self, call: _Call, arguments: tuple[Any, ...], count: int, shared: int) -> None:
+        """Run the segments in order, with workers where that pays."""
+        for run in self.together:
+            run[6], run[7] = count, shared
+        enter = self.executor._enter
+        for action in self.actions:
+            if type(action) is int:
+                enter(action, *arguments)
+            else:
+                action(call)  # type: ignore[operator]
+
     def run(self, values: Sequence[Any]) -> list[Any]:
         executor = self.executor
         for position, length in executor._checks:
@@ -190,12 +210,14 @@ class _Instance:
         fresh = [empty(v.type.shape, v.type.dtype, v.strides) for v in executor.fresh_values]  # type: ignore[union-attr]
         call = _Call(self, values, fresh)
         arguments = (*arrays, *fresh)
-        enter = executor._enter
-        for action in self.actions:
-            if type(action) is int:
-                enter(action, *arguments)
-            else:
-                action(call)  # type: ignore[operator]
+        workers = threads.pool() if self.together else None
+        if workers is None or not workers.lock.acquire(blocking=False):
+            self.walk(call, arguments, 1, 0)
+        else:
+            try:
+                self.walk(call, arguments, workers.threads, workers.shared)
+            finally:
+                workers.lock.release()
         return [
             None if n is None else call.result(n, t)
             for n, t in zip(executor.plan.results, executor.plan.targets, strict=True)

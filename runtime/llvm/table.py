@@ -17,10 +17,10 @@ from ...compiler.ir.builder import Builder
 from ...compiler.ir.node import Graph, Node
 from ...compiler.ir.types import ArrayType
 from ...compiler.kernel.collapse import collapse
-from ...compiler.kernel.form import Kernel, Loop
+from ...compiler.kernel.form import Compute, Kernel, Loop, Statement
 from ...compiler.kernel.indexed import gather_kernel, scatter_kernel
 from ...compiler.kernel.lower import NotLowered, lower
-from ...compiler.kernel.space import choose_space
+from ...compiler.kernel.space import COSTLY, choose_space
 from ...compiler.kernel.verify import verify_kernel
 from ...compiler.passes.strides import c_strides
 from ...compiler.passes.views import path_view
@@ -34,12 +34,17 @@ Argument = tuple[int, int]
 
 @dataclass
 class NativeStep:
-    """A call: the symbol of its function, its arguments, the range of its outermost loop."""
+    """A call: the symbol of its function, its arguments, the range of its outermost loop.
+
+    `grain` is at what multiples threads may cut the range, 0 for not at all; `cost` estimates nanoseconds.
+    """
 
     symbol: str
     arguments: list[Argument]
     begin: int = 0
     end: int = 0
+    grain: int = 0
+    cost: float = 0.0
 
 
 @dataclass
@@ -217,7 +222,11 @@ class TableBuilder:
         places = {f"a{n}": self.place(v) for n, v in enumerate(inputs)}
         places |= {f"o{n}": self.place(v) for n, v in enumerate(outputs)}
         arguments = [places.get(arg.name, (-1, 0)) for arg in kernel.args]
-        return NativeStep(self.code.kernels[text][0], arguments, 0, end)
+        cost = kernel_cost(kernel)
+        grain = 0
+        if kernel.parallel and isinstance(last, Loop) and cost > LEAST_SHARED:
+            grain = 64 if last.kind == "vector" else 1
+        return NativeStep(self.code.kernels[text][0], arguments, 0, end, grain, cost)
 
     # ---- products
 
@@ -237,7 +246,10 @@ class TableBuilder:
         self.code.products[symbol] = dtype
         assert isinstance(x.type, ArrayType)
         m, n, k = output.type.shape[-2], output.type.shape[-1], x.type.shape[-1]
-        numbers = [a[0], b[0], m, n, k, a[1], b[1], strides[-2], _bits(1.0), _bits(0.0)]
+        row_a = a[1] if a[0] == blas.NO_TRANSPOSE else 1
+        numbers = [a[0], b[0], n, k, a[1], b[1], strides[-2], row_a, strides[-2], _bits(1.0), _bits(0.0)]
+        cost = 2 * m * n * k / (80 if dtype.char == "f" else 40)
+        grain = 8 if cost > LEAST_SHARED else 0
         steps = []
         places = [self.place(v) for v in (x, y, output)]
         for index in np.ndindex(*output.type.shape[:-2]):
@@ -245,7 +257,8 @@ class TableBuilder:
                 (base, offset + sum(i * s for i, s in zip(index, v.strides or (), strict=False)))
                 for (base, offset), v in zip(places, (x, y, output), strict=True)
             ]
-            steps.append(NativeStep(symbol, [*arguments, *((-1, number) for number in numbers)]))
+            places_and_numbers = [*arguments, *((-1, number) for number in numbers)]
+            steps.append(NativeStep(symbol, places_and_numbers, 0, m, grain, cost))
         return steps
 
     # ---- code
@@ -260,6 +273,27 @@ class TableBuilder:
             assert found is not None
             module.functions.append(blas.gemm_function(symbol, dtype, found))
         return module.text()
+
+
+# Nanoseconds of work from which on a step is shared among threads.
+LEAST_SHARED = 4000.0
+
+
+def kernel_cost(kernel: Kernel) -> float:
+    """An estimate of a kernel's time in nanoseconds on one thread."""
+
+    def cost(statements: Sequence[Statement]) -> float:
+        total = 0.0
+        for statement in statements:
+            if isinstance(statement, Loop):
+                total += statement.extent * cost(statement.body)
+            elif isinstance(statement, Compute):
+                total += 0.3 if statement.op in COSTLY else 0.03
+            else:
+                total += 0.08
+        return total
+
+    return cost(kernel.body)
 
 
 def _first_index(node: Node) -> int:

@@ -1,10 +1,13 @@
-"""The native loop that runs a plan: a table of functions and arguments, and the way in from Python.
+"""The native loops that run a plan, alone or with workers, and the way in from Python.
 
-A table entry is (function, first argument, argument count, begin, end) as five i64; an argument is a pair
-(base, offset): the pointer `bases[base] + offset`, or the plain integer `offset` where base is -1. The way
-in is a builtin made here, `enter(run, *arrays)`: it stores the arrays' data pointers into the bases of the
-run, walks the table, and returns None. It leans on two facts that are checked by a probe before use: where
-an ndarray keeps its data pointer and what METH_FASTCALL passes.
+A table row is six i64: function, first argument, argument count, begin, end, grain. An argument is a pair
+(base, offset): the pointer `bases[base] + offset`, or the plain integer `offset` where base is -1. A row with
+a grain is shared: each thread takes its part of begin … end, cut at multiples of the grain. Other rows are
+run by the caller's thread. Threads meet between rows wherever one of the two is shared.
+
+The way in is a builtin made here, `enter(run, *arrays)`: it stores the arrays' data pointers into the bases
+of the run, walks the table, and returns None. It leans on two facts that are checked by a probe before use:
+where an ndarray keeps its data pointer, and what METH_FASTCALL passes.
 """
 
 from __future__ import annotations
@@ -17,18 +20,63 @@ import numpy as np
 
 MOST_ARGUMENTS = 256
 DATA_OFFSET = 16
+ROW = 6
 
+# Shared between the caller and its workers, in i64 slots; slots that are written often lie 64 bytes apart.
+SHARED = {
+    "generation": 0, "arrived": 8, "done": 16, "stop": 24, "table": 25, "steps": 26, "arguments": 27,
+    "bases": 28, "threads": 29, "cpu": 30, "asleep": 32,
+}  # fmt: skip
+SHARED_SLOTS = 40
+
+# A waiting thread pauses, and gives its CPU away now and then: another program may need it to let us go on.
 WALK = f"""
-define void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases) {{
+{{declared}}
+
+define void @rest(i64 %turn) {{
+entry:
+  call void {{pause}}
+  %low = and i64 %turn, 1023
+  %long = icmp eq i64 %low, 1023
+  br i1 %long, label %give, label %out
+give:
+  %yield = inttoptr i64 {{yield}} to ptr
+  %ignored = call i32 %yield()
+  br label %out
+out:
+  ret void
+}}
+define void @meet(ptr %shared, i64 %target) {{
+entry:
+  %arrived = getelementptr i64, ptr %shared, i64 {SHARED["arrived"]}
+  %before = atomicrmw add ptr %arrived, i64 1 seq_cst
+  br label %wait
+wait:
+  %turn = phi i64 [ 0, %entry ], [ %turns, %again ]
+  %now = load atomic i64, ptr %arrived acquire, align 8
+  %enough = icmp sge i64 %now, %target
+  br i1 %enough, label %out, label %again
+again:
+  %turns = add nsw i64 %turn, 1
+  call void @rest(i64 %turns)
+  br label %wait
+out:
+  ret void
+}}
+
+define void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %thread, i64 %threads, ptr %shared) {{
 entry:
   %block = alloca [{MOST_ARGUMENTS} x i64], align 64
+  %many = icmp sgt i64 %threads, 1
   br label %head
 head:
   %step = phi i64 [ 0, %entry ], [ %next, %done ]
+  %met = phi i64 [ 0, %entry ], [ %metnow, %done ]
+  %last = phi i1 [ false, %entry ], [ %open, %done ]
   %more = icmp slt i64 %step, %steps
   br i1 %more, label %body, label %out
 body:
-  %row = mul nsw i64 %step, 5
+  %row = mul nsw i64 %step, {ROW}
   %p0 = getelementptr i64, ptr %table, i64 %row
   %address = load i64, ptr %p0, align 8
   %p1 = getelementptr i64, ptr %p0, i64 1
@@ -36,12 +84,48 @@ body:
   %p2 = getelementptr i64, ptr %p0, i64 2
   %count = load i64, ptr %p2, align 8
   %p3 = getelementptr i64, ptr %p0, i64 3
-  %begin = load i64, ptr %p3, align 8
+  %from = load i64, ptr %p3, align 8
   %p4 = getelementptr i64, ptr %p0, i64 4
-  %end = load i64, ptr %p4, align 8
+  %to = load i64, ptr %p4, align 8
+  %p5 = getelementptr i64, ptr %p0, i64 5
+  %grain = load i64, ptr %p5, align 8
+  %splits = icmp ne i64 %grain, 0
+  %open = and i1 %splits, %many
+  %either = or i1 %open, %last
+  br i1 %either, label %meeting, label %chosen
+meeting:
+  %metmore = add nsw i64 %met, 1
+  %target = mul nsw i64 %metmore, %threads
+  call void @meet(ptr %shared, i64 %target)
+  br label %chosen
+chosen:
+  %metnow = phi i64 [ %met, %body ], [ %metmore, %meeting ]
+  br i1 %open, label %part, label %alone
+alone:
+  %mine = icmp eq i64 %thread, 0
+  br i1 %mine, label %ready, label %done
+part:
+  %all = sub nsw i64 %to, %from
+  %cut = mul nsw i64 %grain, %threads
+  %less = sub nsw i64 %cut, 1
+  %up = add nsw i64 %all, %less
+  %grains = sdiv i64 %up, %cut
+  %share = mul nsw i64 %grains, %grain
+  %skip = mul nsw i64 %share, %thread
+  %start0 = add nsw i64 %from, %skip
+  %stop0 = add nsw i64 %start0, %share
+  %s1 = icmp slt i64 %start0, %to
+  %start1 = select i1 %s1, i64 %start0, i64 %to
+  %s2 = icmp slt i64 %stop0, %to
+  %stop1 = select i1 %s2, i64 %stop0, i64 %to
+  %some = icmp slt i64 %start1, %stop1
+  br i1 %some, label %ready, label %done
+ready:
+  %begin = phi i64 [ %from, %alone ], [ %start1, %part ]
+  %end = phi i64 [ %to, %alone ], [ %stop1, %part ]
   br label %arghead
 arghead:
-  %k = phi i64 [ 0, %body ], [ %knext, %argdone ]
+  %k = phi i64 [ 0, %ready ], [ %knext, %argdone ]
   %kmore = icmp slt i64 %k, %count
   br i1 %kmore, label %argbody, label %call
 argbody:
@@ -55,8 +139,8 @@ argbody:
   br i1 %plain, label %argdone, label %pointer
 pointer:
   %bp = getelementptr i64, ptr %bases, i64 %base
-  %start = load i64, ptr %bp, align 8
-  %place = add i64 %start, %offset
+  %origin = load i64, ptr %bp, align 8
+  %place = add i64 %origin, %offset
   br label %argdone
 argdone:
   %value = phi i64 [ %offset, %argbody ], [ %place, %pointer ]
@@ -76,18 +160,15 @@ out:
 }}
 """
 
-# A run is six i64: table, steps, arguments, bases, the first base that arrays go to, whether to release the
-# GIL.
+# A run is eight i64: table, steps, arguments, bases, the first base that arrays go to, whether to let the GIL
+# go, how many threads, and the shared slots.
 ENTER = f"""
-declare ptr @PyLong_AsVoidPtr(ptr)
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
 define ptr @enter(ptr %self, ptr %args, i64 %count) {{
 entry:
   %token = load ptr, ptr %args, align 8
   %as_pointer = inttoptr i64 {{as_pointer}} to ptr
   %run = call ptr %as_pointer(ptr %token)
-  %p0 = load ptr, ptr %run, align 8
+  %table = load ptr, ptr %run, align 8
   %r1 = getelementptr i64, ptr %run, i64 1
   %steps = load i64, ptr %r1, align 8
   %r2 = getelementptr i64, ptr %run, i64 2
@@ -98,6 +179,10 @@ entry:
   %first = load i64, ptr %r4, align 8
   %r5 = getelementptr i64, ptr %run, i64 5
   %free = load i64, ptr %r5, align 8
+  %r6 = getelementptr i64, ptr %run, i64 6
+  %threads = load i64, ptr %r6, align 8
+  %r7 = getelementptr i64, ptr %run, i64 7
+  %shared = load ptr, ptr %r7, align 8
   br label %head
 head:
   %k = phi i64 [ 1, %entry ], [ %next, %body ]
@@ -118,12 +203,12 @@ go:
   %release = icmp ne i64 %free, 0
   br i1 %release, label %unlocked, label %locked
 locked:
-  call void @walk(ptr %p0, i64 %steps, ptr %arguments, ptr %bases)
+  call void @start(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %threads, ptr %shared)
   br label %leave
 unlocked:
   %save = inttoptr i64 {{save}} to ptr
   %state = call ptr %save()
-  call void @walk(ptr %p0, i64 %steps, ptr %arguments, ptr %bases)
+  call void @start(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %threads, ptr %shared)
   %restore = inttoptr i64 {{restore}} to ptr
   call void %restore(ptr %state)
   br label %leave
@@ -144,17 +229,22 @@ def _python(name: str) -> int:
 
 
 def enter_text() -> str:
-    """The walker and the way in, with this process's addresses of the C API."""
-    body = ENTER.split("define", 1)[1]
+    """The walker, the start with workers and the way in, with this process's addresses."""
+    from . import threads
+
+    text = WALK + threads.text() + ENTER
     for name, value in {
         "as_pointer": _python("PyLong_AsVoidPtr"),
         "save": _python("PyEval_SaveThread"),
         "restore": _python("PyEval_RestoreThread"),
         "hold": _python("Py_IncRef"),
         "none": id(None),
+        "yield": threads.libc("sched_yield"),
+        "pause": threads.pause()[0],
+        "declared": threads.pause()[1],
     }.items():
-        body = body.replace(f"{{{name}}}", str(value))
-    return WALK + "\ndefine" + body
+        text = text.replace(f"{{{name}}}", str(value))
+    return text
 
 
 class _MethodDef(ctypes.Structure):
@@ -170,18 +260,23 @@ METH_FASTCALL = 0x0080
 
 
 @lru_cache(maxsize=1)
-def walker() -> tuple[Any, Any]:
-    """(enter, what keeps it alive). `enter(run, *arrays)` is a builtin function."""
+def library() -> Any:
+    """The native code of this module."""
     from .engine import Library, object_code
 
-    library = Library(object_code(enter_text(), 1))
-    definition = _MethodDef(b"enter", library.address("enter"), METH_FASTCALL, None)
+    return Library(object_code(enter_text(), 1))
+
+
+@lru_cache(maxsize=1)
+def walker() -> tuple[Any, Any]:
+    """(enter, what keeps it alive). `enter(run, *arrays)` is a builtin function."""
+    probe_array_layout()
+    definition = _MethodDef(b"enter", library().address("enter"), METH_FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.py_object]
     enter = make(ctypes.byref(definition), None, None)
-    probe_array_layout()
-    return enter, (library, definition)
+    return enter, (library(), definition)
 
 
 def probe_array_layout() -> None:
