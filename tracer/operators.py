@@ -72,17 +72,42 @@ def _repeat(self: Any, other: Any) -> Any:
     return other * operator.index(self)
 
 
+def _complex_scalars(self: Any, other: Any) -> bool:
+    """Whether both are scalars and one is complex: they multiply with other bits than the ufunc."""
+    if not self.scalar or self.owner.ended:
+        return False
+    kind = type(other)
+    if kind is TracedArray:
+        return other.scalar and "c" in (self.dtype.kind, other.dtype.kind)
+    value = other.example if kind is TracedNumber else other
+    number = isinstance(value, (bool, int, float, complex, np.number, np.bool_))
+    return number and (self.dtype.kind == "c" or isinstance(value, (complex, np.complexfloating)))
+
+
+def _compared_with_none(self: Any, answer: bool) -> Any:
+    """`x == None` and `x != None`: of an array per element, of a scalar Python's answer."""
+    if self.scalar or self.owner.ended:
+        return answer
+    return self.owner.constant(np.full(self.shape, answer) if self.ndim else np.bool_(answer))
+
+
 def _binary(ufunc: np.ufunc) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     def forward(self: Any, other: Any) -> Any:
+        if other is None and ufunc in (np.equal, np.not_equal):
+            return _compared_with_none(self, ufunc is np.not_equal)
         if _repeats(self, other, ufunc):
             return _repeat(self, other)
         _note(self, other, sys._getframe(1))
+        if ufunc is np.multiply and _complex_scalars(self, other):
+            return _table().elementwise.scalar_operator("mul", self, other)
         return NotImplemented if _defers(other) else ufunc(self, other)
 
     def reflected(self: Any, other: Any) -> Any:
         if _repeats(self, other, ufunc):
             return _repeat(self, other)
         _note(self, other, sys._getframe(1))
+        if ufunc is np.multiply and _complex_scalars(self, other):
+            return _table().elementwise.scalar_operator("mul", other, self)
         return NotImplemented if _defers(other) else ufunc(other, self)
 
     def in_place(self: Any, other: Any) -> Any:
@@ -129,6 +154,12 @@ def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
     return lambda self: ufunc(self)
 
 
+def _abs(self: Any) -> Any:
+    if self.scalar and self.dtype.kind == "c" and not self.owner.ended:
+        return _table().elementwise.scalar_operator("abs", self)
+    return np.absolute(self)
+
+
 def _array_operators() -> dict[str, Callable[..., Any]]:
     """The special methods of TracedArray."""
     methods: dict[str, Callable[..., Any]] = {
@@ -147,6 +178,7 @@ def _array_operators() -> dict[str, Callable[..., Any]]:
         methods[f"__{name}__"] = _binary(ufunc)[0]
     for name, ufunc in _UNARY.items():
         methods[f"__{name}__"] = _unary(ufunc)
+    methods["__abs__"] = _abs
     return methods
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from ...compiler.ir.node import Node
 from ...compiler.ir.opdef import OPS
 from ...compiler.ir.types import ArrayType, TupleType, supported
+from ...compiler.ops.scalar_operator import OPERATORS
 from ..promote import (
     broadcast_shape,
     operand_node,
@@ -123,9 +124,7 @@ def call(
     return results[0] if ufunc.nout == 1 else tuple(results)
 
 
-_COMPARISONS = frozenset(
-    (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
-)
+_COMPARISONS = frozenset((np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal))
 
 
 def _comparable(trace: Trace, operands: list[Any]) -> list[Any]:
@@ -295,7 +294,8 @@ def operator_power(base: Any, exponent: Any, out: Any = None) -> Any:
     shape = () if of_scalars else x.shape
     dtypes = _dtypes(np.power, [x, y], [None if out is None else out.shadow], None, "same_kind")
     trace.builder.loc = trace.loc()
-    form = "scalar" if of_scalars or x.scalar else "array"
+    scalars = of_scalars or (x.scalar and (type(y) is not TracedArray or y.scalar))
+    form = "scalar" if scalars else "array"
     if type(y) is TracedArray:
         operands = [operand_node(trace, x, dtypes[0]), operand_node(trace, y, dtypes[1])]
     else:
@@ -308,6 +308,19 @@ def operator_power(base: Any, exponent: Any, out: Any = None) -> Any:
         return out
     layout = np.empty((), node.dtype) if not shape else result_shadow([x.shadow], shape, node.dtype)
     return trace.fresh(node, layout, scalar=not shape)
+
+
+def scalar_operator(name: str, *values: Any) -> Any:
+    """`x * y` and `abs(x)` of complex NumPy scalars."""
+    trace = trace_of(*values)
+    operands = [trace.lift(v) for v in values]
+    if all(map(known, operands)):
+        return trace.constant(OPERATORS[name](*map(concrete, operands)))
+    dtypes = _dtypes(np.multiply if name == "mul" else np.absolute, operands, [None], None, "same_kind")
+    trace.builder.loc = trace.loc()
+    nodes = [operand_node(trace, v, dtype) for v, dtype in zip(operands, dtypes, strict=False)]
+    node = trace.builder.scalar_operator(*nodes, operator=name)
+    return trace.fresh(node, np.empty((), node.dtype), scalar=True)
 
 
 # ---- where

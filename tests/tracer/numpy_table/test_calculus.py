@@ -55,7 +55,7 @@ PROGRAMS = {
     "gradient_coordinates": (
         "vector",
         lambda x, y: (np.gradient(x, y), np.gradient(x, y, edge_order=2), np.gradient(x, np.arange(6.0))),
-        "dfl",
+        "dflD",
     ),
     "gradient_axes": ("matrix", lambda x, y: np.gradient(x, y[:, 0], 2.0), "df"),
     "gradient_lengths": ("vector", lambda x, y: np.gradient(x, y[1:]), "d"),

@@ -145,6 +145,12 @@ PROGRAMS = {
         "l",
     ),
     "bits": (PLAIN, lambda x: (np.packbits(x), np.packbits(x, axis=0), np.unpackbits(x.astype("u1"))), "?"),
+    "complex_scalars": (
+        "vector",
+        lambda x: (x[0] * x[1], abs(x[0]), 2.5 * x[2], sum(v * v for v in x)),
+        "DF",
+    ),
+    "powers": (ALL, lambda x: (x**2, abs(x) ** 0.5, 2**x, 2.5**x, abs(x) ** x), "df"),
     "emath": (PLAIN, lambda x: (np.emath.sqrt(x), np.emath.log(x)), "D"),
 }
 
