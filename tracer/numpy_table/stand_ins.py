@@ -21,11 +21,14 @@ from ..storage import Storage
 from ..trace import Trace
 from ..traced_array import TracedArray, TracedNumber
 from . import conversion
+from .bodies import transplanted
 from .concrete_calls import any_of, dispatched_stand_ins, is_plain_array, owned
 from .creation import settled
+from .metadata import looks
 from .random import random_stand_ins
 from .registry import is_traced, known, refuse
 from .special import scipy_stand_ins
+from .support import dummy
 
 Handler = Callable[..., Any]
 
@@ -101,6 +104,12 @@ def _full(trace: Trace, *args: Any, **kwargs: Any) -> Any:
     return owned(trace, np.full(*args, **kwargs))
 
 
+def _full_like(trace: Trace, *args: Any, **kwargs: Any) -> Any:
+    if any(any_of(v, _of_arrays) for v in (*args[1:], *kwargs.values())):
+        return conversion.full_like(*args, **kwargs)
+    return _known(np.full_like)(trace, *args, **kwargs)
+
+
 def _fromfunction(
     trace: Trace, function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
 ) -> Any:
@@ -109,6 +118,27 @@ def _fromfunction(
 
 def _grid(grid: Any) -> Handler:
     return lambda trace, index: owned(trace, grid[_settled_index(index)])
+
+
+def _joined(builder: Any) -> Handler:
+    """np.r_ and np.c_: with arrays in the index NumPy's own body joins them."""
+
+    def handler(trace: Trace, index: Any) -> Any:
+        if not any_of(index, _of_arrays):
+            return owned(trace, builder[_settled_index(index)])
+        parts = [
+            _settled_index(p) if type(p) is slice else p
+            for p in (index if type(index) is tuple else (index,))
+        ]
+        # Python numbers are weak: the dtype is that of a model in which they are plain ones.
+        kind = builder[tuple(dummy(looks(p)) for p in parts)].dtype
+        strong = [trace.array(p).astype(kind) if type(p) is TracedNumber else p for p in parts]
+        strong = [trace.array(p) if type(p) in (list, tuple) else p for p in strong]
+        if type(parts[0]) is str and parts[0] in ("r", "c"):
+            raise refuse("a matrix of np.r_ or np.c_")
+        return transplanted(type(builder).__getitem__)(builder, tuple(strong))
+
+    return handler
 
 
 def _settled_index(index: Any) -> Any:
@@ -179,7 +209,10 @@ def function_stand_ins() -> dict[ModuleType, dict[str, Any]]:
         "full": _full,
         "arange": _arange,
         "fromfunction": _fromfunction,
+        "full_like": _full_like,
         "copy": _copy,
+        "r_": _joined(np.r_),
+        "c_": _joined(np.c_),
         "mgrid": _grid(np.mgrid),
         "ogrid": _grid(np.ogrid),
         "seterr": floating_point.refuse_setting("np.seterr"),
@@ -190,7 +223,7 @@ def function_stand_ins() -> dict[ModuleType, dict[str, Any]]:
         handlers[name] = _conversion(getattr(np, name), getattr(conversion, name))
     for name in (
         "eye", "identity", "linspace", "logspace", "geomspace", "tri", "indices", "fromiter",
-        "zeros_like", "ones_like", "full_like", "hanning", "hamming", "blackman", "bartlett", "kaiser",
+        "zeros_like", "ones_like", "hanning", "hamming", "blackman", "bartlett", "kaiser",
         "tril_indices", "triu_indices", "diag_indices", "mask_indices",
     ):  # fmt: skip
         handlers[name] = _known(getattr(np, name))
