@@ -161,7 +161,8 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     """
     trace = current()
     if trace is not None:
-        return _transforms().vjp(trace, function, primals)
+        result: tuple[Any, Callable[[Any], Any]] = _transforms().vjp(trace, function, primals)
+        return result
     both = CompiledFunction(lambda primals, ct: vjp(function, *primals)[1](ct))
     return CompiledFunction(function)(*primals), lambda cotangent: both(primals, cotangent)
 
@@ -280,7 +281,10 @@ def trace(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Graph:
     """
     from .specialize import trace_with_demands
 
-    return trace_with_demands(function, args, kwargs, frozenset())[0].graph
+    try:
+        return trace_with_demands(function, args, kwargs, frozenset())[0].graph
+    except Exception as error:
+        raise hide_internal_frames(error)  # noqa: B904
 
 
 def draw(what: Graph | Plan, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:

@@ -42,7 +42,8 @@ def error_settings(node: Node) -> AbstractContextManager[None]:
     """The floating-point error settings of a node: backward ones are silent, forward ones as the code says."""
     if node.loc.backward:
         return np.errstate(all="ignore")
-    return np.errstate(**dict(node.loc.errstate)) if node.loc.errstate else _AS_THE_CALLER
+    settings: dict[str, Any] = dict(node.loc.errstate)
+    return np.errstate(**settings) if settings else _AS_THE_CALLER
 
 
 class InterpretExecutor:

@@ -80,15 +80,17 @@ def result_shadow(shadows: Sequence[Array], shape: tuple[int, ...], dtype: Any) 
         return np.empty(shape, dtype)
     if not all(shape):
         return np.empty(shape, dtype)
+    operands: Any = [*shadows, None]
     iterator = np.nditer(
-        [*shadows, None],
+        operands,
         ["refs_ok", "reduce_ok", "zerosize_ok"],
         [*[["readonly"]] * len(shadows), ["writeonly", "allocate"]],
         op_dtypes=[*(s.dtype for s in shadows), dtype],
         order="K",
         casting="unsafe",
     )
-    return iterator.operands[-1]
+    made: Array = iterator.operands[-1]
+    return made
 
 
 def to_shape(trace: Trace, node: Node, shape: tuple[int, ...]) -> Node:

@@ -329,7 +329,7 @@ class TracedNumber:
     def real(self) -> Any:
         if type(self.example) is complex:
             raise self._missing("real")
-        return +self
+        return self.__pos__()  # type: ignore[attr-defined]
 
     @property
     def imag(self) -> Any:

@@ -25,8 +25,7 @@ UFUNCS = {
 
 def masked_reduce_type(types: Sequence[Type], attrs: Attrs) -> Type:
     x, mask = types
-    fits = isinstance(x, ArrayType) and isinstance(mask, ArrayType) and x.shape == mask.shape
-    if not fits or mask.dtype != np.dtype(bool):
+    if not isinstance(x, ArrayType) or mask != array_type(x.shape, np.dtype(bool)):
         OPS["masked_reduce"].fail("C1", f"{mask} is no mask of {x}")
     if attrs["reduction"] not in UFUNCS:
         OPS["masked_reduce"].fail("C2", f"there is no reduction {attrs['reduction']!r}")
@@ -48,6 +47,7 @@ def masked_reduce_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
         filled = b.where(mask, x, b.scalar(1, x))
         whole = b.prod(filled, axes=axes, dtype=x.dtype)
         (part,) = whole.op.vjp(b, whole, ct)  # type: ignore[operator]
+        assert part is not None
         return where_zero(b, mask, part), None
     if reduction in ("max", "min"):
         hits = b.logical_and(b.equal(x, b.broadcast_to(node, x.shape)), mask)

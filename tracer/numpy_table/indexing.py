@@ -37,7 +37,7 @@ def _bound(value: Any) -> Any:
 def is_basic(index: Any) -> bool:
     """Whether NumPy gives a view or an element for this index."""
     parts = index if type(index) is tuple else (index,)
-    return all(type(p) in _BASIC or (isinstance(p, np.integer) and type(p) is not TracedArray) for p in parts)
+    return all(type(p) in _BASIC or (type(p) is not TracedArray and isinstance(p, np.integer)) for p in parts)
 
 
 def getitem(array: TracedArray, index: Any) -> Any:
