@@ -158,6 +158,7 @@ for _name in (
     "ascontiguousarray",
     "asfortranarray",
     "asarray_chkfinite",
+    "require",
     "full",
 ):
     replaces(getattr(np, _name))(getattr(conversion, _name))

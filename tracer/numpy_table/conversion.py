@@ -127,6 +127,27 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> An
     )
 
 
+_REQUIRED = {
+    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F",
+    "A": "A", "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
+}  # fmt: skip
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """`np.require`: a copy where the array lacks what is asked for."""
+    wanted = {_REQUIRED[name.upper()] for name in requirements or ()}
+    if not wanted:
+        return asanyarray(a, dtype)
+    if {"C", "F"} <= wanted:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = next((name for name in "FC" if name in wanted), "A")
+    result = array(a, dtype, order=order, copy=None)
+    has = {"W": result.shadow.flags.writeable, "O": result.shadow is result.storage.root}
+    if all(has.get(name, True) for name in wanted):
+        return result
+    return result.copy(order)
+
+
 @implements(np.empty_like)
 def empty_like(
     prototype: Any,

@@ -219,7 +219,9 @@ def function_stand_ins() -> dict[ModuleType, dict[str, Any]]:
         "seterrcall": floating_point.refuse_setting("np.seterrcall"),
         "geterr": floating_point.user_settings,
     }
-    for name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
+    for name in (
+        "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require",
+    ):  # fmt: skip
         handlers[name] = _conversion(getattr(np, name), getattr(conversion, name))
     for name in (
         "eye", "identity", "linspace", "logspace", "geomspace", "tri", "indices", "fromiter",

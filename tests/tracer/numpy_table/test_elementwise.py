@@ -103,6 +103,16 @@ PROGRAMS = {
         "scalar vector",
         lambda x, y: (np.asarray([x, y]), np.array([[x], [y]], dtype=complex), np.asarray((x, 2 * y))),
     ),
+    "require": (
+        "vector matrix",
+        lambda x: (np.require(x), np.require(x.T, requirements="F"), np.require(x, "f4", ["C", "W"])),
+        "dfl",
+    ),
+    "require_owned": (
+        "vector",
+        lambda x: (np.require(x[1:], requirements="O"), np.require(x * 1, None, "O")),
+    ),
+    "require_both": ("vector", lambda x: np.require(x, requirements="CF")),
     "asarray_copy": ("matrix", lambda x: np.asarray(x, dtype="f2", copy=False), "d"),
     "full": ("scalar zero_d", lambda x: (np.full(3, x), np.full((2, 2), x, dtype="f4")), "dfl"),
     "metadata": (
