@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .compiled import CompiledFunction, RetraceWarning
 from .compiler.ir.node import Graph
 from .compiler.plan import Plan
+from .tracer.frames import hide_internal_frames
 from .tracer.state import current
 
 if TYPE_CHECKING:

@@ -217,7 +217,10 @@ class CompiledFunction:
         """The specialization for these arguments; nothing is run."""
         if self._static:
             args, kwargs = self._wrap_static(args, kwargs)
-        return self._specialize(args, kwargs)
+        try:
+            return self._specialize(args, kwargs)
+        except Exception as error:
+            raise hide_internal_frames(error)  # noqa: B904
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph for these arguments; nothing is run."""

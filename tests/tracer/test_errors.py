@@ -271,6 +271,15 @@ def test_internal_frames_are_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "refuse_conversion" in "".join(frames_of(refusal(outer))) or len(frames_of(refusal(outer))) > 6
 
 
+def test_frames_are_hidden_where_nothing_is_run_too() -> None:
+    for ask in (lambda: tl.trace(outer, X), lambda: tl.compile(outer).graph(X), lambda: tl.grad(outer)(X)):
+        with pytest.raises(TapelessError) as raised:
+            ask()
+        frames = frames_of(raised.value)
+        assert frames[-2:] == ["outer", "inner"]
+        assert len([f for f in frames if f not in ("<lambda>", "outer", "inner")]) <= 4
+
+
 def test_numpys_own_errors_end_at_the_users_line() -> None:
     def wrong(x: Any) -> Any:
         return x.reshape(3, 3)
