@@ -154,6 +154,13 @@ def of_one_minus_tanh_squared(node: Node) -> Pull | None:
     return pull
 
 
+@derivative_rule("subtract", "divide")
+def same_over_and_under(node: Node) -> Pull | None:
+    """u - u, u / u -> constant: no cotangent of inf is taken from itself."""
+    above, below = node.inputs
+    return (lambda b, ct: []) if above is below else None
+
+
 @derivative_rule("divide")
 def sign_of_number(node: Node) -> Pull | None:
     """u / |u| -> constant for real u."""
