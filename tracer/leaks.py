@@ -11,10 +11,9 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..compiler.ir.node import NOWHERE, Loc
 from .errors import LeakedTraceError, make_error
+from .numpy_table.random import SeededGenerator
 from .trace import Trace
 from .traced_array import TracedArray, TracedNumber
 
@@ -44,12 +43,17 @@ def check_leaks(trace: Trace, forget: Callable[[], None]) -> None:
     if not found:
         return
     for value in found:
-        if type(value) is TracedArray and value.constant:
+        if _is_known(value):
             _materialise(value, found)
     for value in found:
-        if type(value) is not TracedArray or not value.constant:
+        if not _is_known(value):
             forget()
             raise _leak_error(value, found)
+
+
+def _is_known(value: Any) -> bool:
+    """Whether a value stands for something real that is known: a constant, a generator with a fixed seed."""
+    return type(value) is SeededGenerator or (type(value) is TracedArray and value.constant)
 
 
 def _leak_error(value: Any, found: list[Any]) -> Any:
@@ -135,11 +139,9 @@ def _name_of_dict(found: dict[Any, Any], key: Any, mine: Sequence[Any], depth: i
 # ---- constants that were left behind
 
 
-def _materialise(value: TracedArray, found: list[Any]) -> None:
-    """Put the array that a constant stands for in its place."""
-    real = value.known() if value.scalar else value.shadow
-    if type(real) is np.ndarray and real.base is not None and value.storage.root is not real.base:
-        real = real.copy(order="K")
+def _materialise(value: Any, found: list[Any]) -> None:
+    """Put the array or generator that a value stands for in its place."""
+    real = value.real_generator() if type(value) is SeededGenerator else value.known()
     for referrer in _referrers(value, [found]):
         if type(referrer) is list:
             for key in _keys_of(enumerate(referrer), value):

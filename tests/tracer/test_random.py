@@ -400,3 +400,21 @@ def test_a_draw_in_another_thread_is_no_alarm_twice() -> None:
         return x + (0 if ODD is None else 1)
 
     np.testing.assert_array_equal(tl.compile(once)(np.ones(3)), np.full(3, 2.0))
+
+
+class Layer:
+    rng: Any = None
+
+
+def test_a_seeded_generator_that_is_kept_is_a_generator() -> None:
+    layer = Layer()
+
+    def once(x: Any) -> Any:
+        if layer.rng is None:
+            layer.rng = np.random.default_rng(5)
+        return x + layer.rng.normal()
+
+    assert tl.compile(once)(1.0) == 1.0 + np.random.default_rng(5).normal()
+    assert type(layer.rng) is np.random.Generator
+    with pytest.raises(RandomStateError, match=r"the generator `layer\.rng`"):
+        tl.compile(once)(1.0)

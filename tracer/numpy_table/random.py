@@ -324,11 +324,16 @@ def _into(trace: Trace, generator: TracedGenerator, method: str, parameters: dic
 class SeededGenerator:
     """A generator seeded inside the traced function: its draws are the same at every call, so constants."""
 
-    __slots__ = ("_real", "_trace")
+    __slots__ = ("__weakref__", "_real", "_trace")
 
     def __init__(self, trace: Trace, real: Any) -> None:
         self._trace = trace
         self._real = real
+        trace.watch(self)
+
+    def real_generator(self) -> Any:
+        """The generator itself, for what outlives the trace."""
+        return self._real
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -336,7 +341,7 @@ class SeededGenerator:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._real, name)
-        if name not in METHODS:
+        if name not in METHODS or self._trace.ended:
             return found
         return lambda *args, **kwargs: self._draw(name, found, args, kwargs)
 
