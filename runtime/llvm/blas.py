@@ -92,6 +92,12 @@ def find() -> Blas | None:
     return None
 
 
+def externals() -> dict[str, int]:
+    """The addresses of what `gemm_function` calls."""
+    found = find()
+    return {} if found is None else {"tapeless_sgemm": found.sgemm, "tapeless_dgemm": found.dgemm}
+
+
 def thread_control() -> tuple[int, int] | None:
     """The addresses of the functions that get and set how many threads BLAS uses; None where unknown."""
     found = find()
@@ -114,12 +120,17 @@ def thread_control() -> tuple[int, int] | None:
 def gemm_function(symbol: str, dtype: Any, blas: Blas) -> str:
     """LLVM text of `void symbol(ptr args, i64 begin, i64 end)`: rows begin … end - 1 of a product.
 
+    BLAS' own function is called by the name that `externals` gives it.
+
     The argument block: A, B, C, then as integers transpose A, transpose B, n, k, lda, ldb, ldc, the distances
     of A's and C's rows in elements, then the bits of alpha and beta as doubles.
     """
     real = "float" if np.dtype(dtype).char == "f" else "double"
     integer = f"i{blas.integer_bits}"
-    lines = [f"define void @{symbol}(ptr noalias readonly %args, i64 %begin, i64 %end) {{", "entry:"]
+    gemm = f"tapeless_{'s' if real == 'float' else 'd'}gemm"
+    types = f"i32, i32, i32, {integer}, {integer}, {integer}, {real}, ptr, {integer}, ptr, {integer}, {real}, ptr"
+    lines = [f"declare void @{gemm}({types}, {integer})"]
+    lines += [f"define void @{symbol}(ptr noalias readonly %args, i64 %begin, i64 %end) {{", "entry:"]
     for number, name in enumerate(("a0", "b", "c0")):
         lines += [
             f"  %p{name} = getelementptr ptr, ptr %args, i64 {number}",
@@ -154,8 +165,7 @@ def gemm_function(symbol: str, dtype: Any, blas: Blas) -> str:
         else:
             lines.append(f"  %{name} = fadd double %w{name}, -0.0")
     lines += [
-        f"  %gemm = inttoptr i64 {blas.gemm(dtype)} to ptr",
-        f"  call void %gemm(i32 {ROW_MAJOR}, i32 %ta, i32 %tb, {integer} %m, {integer} %n, {integer} %k, "
+        f"  call void @{gemm}(i32 {ROW_MAJOR}, i32 %ta, i32 %tb, {integer} %m, {integer} %n, {integer} %k, "
         f"{real} %alpha, ptr %a, {integer} %lda, ptr %b, {integer} %ldb, {real} %beta, ptr %c, "
         f"{integer} %ldc)",
         "  ret void",

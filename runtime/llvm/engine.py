@@ -7,6 +7,7 @@ values that live across iterations, level 1 for the others (measured: docs/desig
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +29,14 @@ def host() -> tuple[str, str]:
     """The CPU's name and its features, as LLVM spells them."""
     llvm = binding()
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@lru_cache(maxsize=1)
+def versions() -> str:
+    """The versions of llvmlite and LLVM."""
+    import llvmlite
+
+    return f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, binding().llvm_version_info))}"
 
 
 @lru_cache(maxsize=1)
@@ -64,14 +73,21 @@ def object_code(text: str, level: int) -> bytes:
 
 
 class Library:
-    """Loaded object code; addresses of its functions are valid as long as the library lives."""
+    """Loaded object code; addresses of its functions are valid as long as the library lives.
 
-    def __init__(self, code: bytes) -> None:
+    `externals` gives the addresses of outside functions that the code names. A name means one address in
+    the whole process.
+    """
+
+    def __init__(self, codes: Sequence[bytes], externals: Mapping[str, int]) -> None:
         llvm = binding()
         with _lock:
+            for name, address in externals.items():
+                llvm.add_symbol(name, address)
             empty = llvm.parse_assembly("")
             self._engine = llvm.create_mcjit_compiler(empty, _fresh_machine())
-            self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+            for code in codes:
+                self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
             self._engine.finalize_object()
 
     def address(self, symbol: str) -> int:

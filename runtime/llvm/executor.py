@@ -18,7 +18,7 @@ from ...compiler.passes.fuse import fuse
 from ...compiler.passes.native import plan_native
 from ...compiler.plan import Action, Place, Plan, Step, Target
 from ..arena import Arena, empty, window
-from . import blas, engine, threads
+from . import blas, cache, engine, threads
 from .operations import is_printable
 from .table import Segment, TableBuilder
 from .walker import walker
@@ -63,18 +63,25 @@ class NativeExecutor:
         self._constants = self._number_bases()
         builder = TableBuilder(self.plan, self._bases, engine.vector_bytes())
         self.segments = builder.build()
-        self.llvm = builder.module_text()
-        self._library = (
-            engine.Library(engine.object_code(self.llvm, 1))
-            if builder.code.kernels or builder.code.products
-            else None
-        )
+        self._texts = builder.module_texts()
+        codes = [cache.object_code(text, level) for level, text in self._texts.items()]
+        self._library = engine.Library(codes, blas.externals()) if codes else None
         self._checks = list(builder.checks)
         self._tables = [self._table(s) for s in self.segments]
         self._enter, self._alive = walker()
         self._pool: list[_Instance] = []
         self._costs = [sum(step.cost for step in segment.native) for segment in self.segments]
         self._shares = [any(step.grain for step in segment.native) for segment in self.segments]
+
+    @property
+    def llvm(self) -> str:
+        """LLVM text of the plan's kernels, a module for each code generation level."""
+        return "\n".join(f"; level {level}\n{text}" for level, text in self._texts.items())
+
+    @property
+    def asm(self) -> str:
+        """Assembly of the plan's kernels for this machine."""
+        return "\n".join(engine.assembly(text, level) for level, text in self._texts.items())
 
     def _number_bases(self) -> list[Any]:
         """Give each buffer outside of the arena, and each constant, a base; the constants' arrays."""

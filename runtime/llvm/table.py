@@ -57,10 +57,15 @@ class Segment:
 
 @dataclass
 class Code:
-    """The functions of a plan by their text, and the constants that it reads."""
+    """The functions of a plan: symbols of kernels by their text, products, LLVM text by level."""
 
-    kernels: dict[str, tuple[str, Kernel]] = field(default_factory=dict)
-    products: dict[str, Any] = field(default_factory=dict)
+    kernels: dict[str, str] = field(default_factory=dict)
+    products: dict[str, None] = field(default_factory=dict)
+    modules: dict[int, Module] = field(default_factory=dict)
+
+    def module(self, level: int) -> Module:
+        """The module whose code is generated at a level."""
+        return self.modules.setdefault(level, Module())
 
 
 class TableBuilder:
@@ -212,13 +217,14 @@ class TableBuilder:
 
     def kernel(self, kernel: Kernel, inputs: Sequence[Value], outputs: Sequence[Value]) -> NativeStep:
         kernel = collapse(kernel)
-        verify_kernel(kernel)
         last = kernel.body[-1]
         end = last.extent if isinstance(last, Loop) else 1
         text = str(kernel)
         if text not in self.code.kernels:
-            print_kernel(kernel, "probe", Module(), self.vector_bytes)
-            self.code.kernels[text] = f"kernel{len(self.code.kernels)}", kernel
+            verify_kernel(kernel)
+            symbol = f"kernel{len(self.code.kernels)}"
+            print_kernel(kernel, symbol, self.code.module(code_level(kernel)), self.vector_bytes)
+            self.code.kernels[text] = symbol
         places = {f"a{n}": self.place(v) for n, v in enumerate(inputs)}
         places |= {f"o{n}": self.place(v) for n, v in enumerate(outputs)}
         arguments = [places.get(arg.name, (-1, 0)) for arg in kernel.args]
@@ -226,7 +232,7 @@ class TableBuilder:
         grain = 0
         if kernel.parallel and isinstance(last, Loop) and cost > LEAST_SHARED:
             grain = 64 if last.kind == "vector" else 1
-        return NativeStep(self.code.kernels[text][0], arguments, 0, end, grain, cost)
+        return NativeStep(self.code.kernels[text], arguments, 0, end, grain, cost)
 
     # ---- products
 
@@ -243,7 +249,9 @@ class TableBuilder:
         if a is None or b is None or strides[-1] != 1 or strides[-2] < max(1, output.type.shape[-1]):
             return None
         symbol = f"gemm_{dtype.char}"
-        self.code.products[symbol] = dtype
+        if symbol not in self.code.products:
+            self.code.products[symbol] = None
+            self.code.module(0).functions.append(blas.gemm_function(symbol, dtype, found))
         assert isinstance(x.type, ArrayType)
         m, n, k = output.type.shape[-2], output.type.shape[-1], x.type.shape[-1]
         row_a = a[1] if a[0] == blas.NO_TRANSPOSE else 1
@@ -263,20 +271,22 @@ class TableBuilder:
 
     # ---- code
 
-    def module_text(self) -> str:
-        """LLVM text of every function the segments call."""
-        module = Module()
-        for symbol, kernel in self.code.kernels.values():
-            print_kernel(replace(kernel, name=symbol), symbol, module, self.vector_bytes)
-        found = blas.find()
-        for symbol, dtype in self.code.products.items():
-            assert found is not None
-            module.functions.append(blas.gemm_function(symbol, dtype, found))
-        return module.text()
+    def module_texts(self) -> dict[int, str]:
+        """LLVM text of every function the segments call, by the level at which it is generated."""
+        return {level: module.text() for level, module in sorted(self.code.modules.items())}
 
 
 # Nanoseconds of work from which on a step is shared among threads.
 LEAST_SHARED = 4000.0
+
+
+def code_level(kernel: Kernel) -> int:
+    """The code generation level of a kernel: 1 where values live across iterations, else 0."""
+
+    def carries(statements: Sequence[Statement]) -> bool:
+        return any(isinstance(s, Loop) and (s.accumulators or carries(s.body)) for s in statements)
+
+    return int(carries(kernel.body))
 
 
 def kernel_cost(kernel: Kernel) -> float:

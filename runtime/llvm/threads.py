@@ -50,6 +50,11 @@ define void @start(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %thre
 """
 
 _WITH_WORKERS = """
+declare i32 @sched_getcpu()
+declare i32 @sched_getaffinity(i32, i64, ptr)
+declare i32 @sched_setaffinity(i32, i64, ptr)
+declare i64 @syscall(i64, ...)
+
 define void @start(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %threads, ptr %shared) {
 entry:
   %alone = icmp sle i64 %threads, 1
@@ -69,8 +74,7 @@ together:
   store ptr %bases, ptr %p_bases, align 8
   %p_threads = getelementptr i64, ptr %shared, i64 {threads}
   store i64 %threads, ptr %p_threads, align 8
-  %getcpu = inttoptr i64 {getcpu} to ptr
-  %cpu = call i32 %getcpu()
+  %cpu = call i32 @sched_getcpu()
   %cpuw = sext i32 %cpu to i64
   %p_cpu = getelementptr i64, ptr %shared, i64 {cpu}
   store i64 %cpuw, ptr %p_cpu, align 8
@@ -84,8 +88,7 @@ together:
   %sleeping = icmp ne i64 %asleep, 0
   br i1 %sleeping, label %wake, label %work
 wake:
-  %syscall = inttoptr i64 {syscall} to ptr
-  %woken = call i64 (i64, ...) %syscall(i64 {futex}, ptr %shared, i64 129, i64 2147483647, ptr null, ptr null, i64 0)
+  %woken = call i64 (i64, ...) @syscall(i64 {futex}, ptr %shared, i64 129, i64 2147483647, ptr null, ptr null, i64 0)
   br label %work
 work:
   call void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 0, i64 %threads, ptr %shared)
@@ -131,8 +134,7 @@ set:
   %any = icmp ne i64 %keptnow, 0
   br i1 %any, label %move, label %out
 move:
-  %setaffinity = inttoptr i64 {setaffinity} to ptr
-  %ignored = call i32 %setaffinity(i32 0, i64 128, ptr %mine)
+  %ignored = call i32 @sched_setaffinity(i32 0, i64 128, ptr %mine)
   br label %out
 out:
   ret void
@@ -142,10 +144,7 @@ define void @work(ptr %shared, i64 %thread) {
 entry:
   %allowed = alloca [16 x i64], align 16
   call void @llvm.memset.p0.i64(ptr %allowed, i8 0, i64 128, i1 false)
-  %getaffinity = inttoptr i64 {getaffinity} to ptr
-  %ignored = call i32 %getaffinity(i32 0, i64 128, ptr %allowed)
-  %getcpu = inttoptr i64 {getcpu} to ptr
-  %syscall = inttoptr i64 {syscall} to ptr
+  %ignored = call i32 @sched_getaffinity(i32 0, i64 128, ptr %allowed)
   %p_asleep = getelementptr i64, ptr %shared, i64 {asleep}
   %p_stop = getelementptr i64, ptr %shared, i64 {stop}
   br label %idle
@@ -167,7 +166,7 @@ longer:
 sleep:
   %one = atomicrmw add ptr %p_asleep, i64 1 seq_cst
   %expected = and i64 %seen, 4294967295
-  %result = call i64 (i64, ...) %syscall(i64 {futex}, ptr %shared, i64 128, i64 %expected, ptr null, ptr null, i64 0)
+  %result = call i64 (i64, ...) @syscall(i64 {futex}, ptr %shared, i64 128, i64 %expected, ptr null, ptr null, i64 0)
   %less = atomicrmw sub ptr %p_asleep, i64 1 seq_cst
   br label %slept
 slept:
@@ -177,7 +176,7 @@ go:
   %ends = icmp ne i64 %stop, 0
   br i1 %ends, label %out, label %run
 run:
-  %cpu = call i32 %getcpu()
+  %cpu = call i32 @sched_getcpu()
   %cpuw = sext i32 %cpu to i64
   %p_cpu = getelementptr i64, ptr %shared, i64 {cpu}
   %callers = load i64, ptr %p_cpu, align 8
@@ -211,18 +210,18 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
 _BLAS_CONTROL = """
+declare i32 @tapeless_blas_get()
+declare void @tapeless_blas_set(i32)
+
 define i64 @blas_single() {
-  %get = inttoptr i64 {get_threads} to ptr
-  %had = call i32 %get()
-  %set = inttoptr i64 {set_threads} to ptr
-  call void %set(i32 1)
+  %had = call i32 @tapeless_blas_get()
+  call void @tapeless_blas_set(i32 1)
   %wide = sext i32 %had to i64
   ret i64 %wide
 }
 define void @blas_restore(i64 %had) {
   %narrow = trunc i64 %had to i32
-  %set = inttoptr i64 {set_threads} to ptr
-  call void %set(i32 %narrow)
+  call void @tapeless_blas_set(i32 %narrow)
   ret void
 }
 """
@@ -245,18 +244,23 @@ def text() -> str:
     made = _WITH_WORKERS + (_NO_BLAS_CONTROL if control is None else _BLAS_CONTROL)
     values: dict[str, Any] = {
         **SHARED,
-        "getcpu": libc("sched_getcpu"),
-        "getaffinity": libc("sched_getaffinity"),
-        "setaffinity": libc("sched_setaffinity"),
-        "syscall": libc("syscall"),
         "futex": _FUTEX[platform.machine()],
         "spins": _SPINS,
     }
-    if control is not None:
-        values |= {"get_threads": control[0], "set_threads": control[1]}
     for name, value in values.items():
         made = made.replace(f"{{{name}}}", str(value))
     return made
+
+
+def externals() -> dict[str, int]:
+    """The addresses of what `text` and the walker call."""
+    names = ["sched_yield"]
+    if supported():
+        names += ["sched_getcpu", "sched_getaffinity", "sched_setaffinity", "syscall"]
+    control = blas.thread_control() or ()
+    return {name: libc(name) for name in names} | dict(
+        zip(("tapeless_blas_get", "tapeless_blas_set"), control, strict=False)
+    )
 
 
 class Pool:

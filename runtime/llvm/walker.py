@@ -32,6 +32,7 @@ SHARED_SLOTS = 40
 # A waiting thread pauses, and gives its CPU away now and then: another program may need it to let us go on.
 WALK = f"""
 {{declared}}
+declare i32 @sched_yield()
 
 define void @rest(i64 %turn) {{
 entry:
@@ -40,8 +41,7 @@ entry:
   %long = icmp eq i64 %low, 1023
   br i1 %long, label %give, label %out
 give:
-  %yield = inttoptr i64 {{yield}} to ptr
-  %ignored = call i32 %yield()
+  %ignored = call i32 @sched_yield()
   br label %out
 out:
   ret void
@@ -163,11 +163,16 @@ out:
 # A run is eight i64: table, steps, arguments, bases, the first base that arrays go to, whether to let the GIL
 # go, how many threads, and the shared slots.
 ENTER = f"""
+@_Py_NoneStruct = external global i8
+declare ptr @PyLong_AsVoidPtr(ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare void @Py_IncRef(ptr)
+
 define ptr @enter(ptr %self, ptr %args, i64 %count) {{
 entry:
   %token = load ptr, ptr %args, align 8
-  %as_pointer = inttoptr i64 {{as_pointer}} to ptr
-  %run = call ptr %as_pointer(ptr %token)
+  %run = call ptr @PyLong_AsVoidPtr(ptr %token)
   %table = load ptr, ptr %run, align 8
   %r1 = getelementptr i64, ptr %run, i64 1
   %steps = load i64, ptr %r1, align 8
@@ -206,17 +211,13 @@ locked:
   call void @start(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %threads, ptr %shared)
   br label %leave
 unlocked:
-  %save = inttoptr i64 {{save}} to ptr
-  %state = call ptr %save()
+  %state = call ptr @PyEval_SaveThread()
   call void @start(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %threads, ptr %shared)
-  %restore = inttoptr i64 {{restore}} to ptr
-  call void %restore(ptr %state)
+  call void @PyEval_RestoreThread(ptr %state)
   br label %leave
 leave:
-  %none = inttoptr i64 {{none}} to ptr
-  %hold = inttoptr i64 {{hold}} to ptr
-  call void %hold(ptr %none)
-  ret ptr %none
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
 }}
 """
 
@@ -229,22 +230,21 @@ def _python(name: str) -> int:
 
 
 def enter_text() -> str:
-    """The walker, the start with workers and the way in, with this process's addresses."""
+    """The walker, the start with workers and the way in; `externals` has the addresses of what it names."""
     from . import threads
 
     text = WALK + threads.text() + ENTER
-    for name, value in {
-        "as_pointer": _python("PyLong_AsVoidPtr"),
-        "save": _python("PyEval_SaveThread"),
-        "restore": _python("PyEval_RestoreThread"),
-        "hold": _python("Py_IncRef"),
-        "none": id(None),
-        "yield": threads.libc("sched_yield"),
-        "pause": threads.pause()[0],
-        "declared": threads.pause()[1],
-    }.items():
-        text = text.replace(f"{{{name}}}", str(value))
+    for name, value in {"pause": threads.pause()[0], "declared": threads.pause()[1]}.items():
+        text = text.replace(f"{{{name}}}", value)
     return text
+
+
+def externals() -> dict[str, int]:
+    """Where the functions outside of the text are in this process."""
+    from . import threads
+
+    names = ("PyLong_AsVoidPtr", "PyEval_SaveThread", "PyEval_RestoreThread", "Py_IncRef")
+    return {name: _python(name) for name in names} | {"_Py_NoneStruct": id(None)} | threads.externals()
 
 
 class _MethodDef(ctypes.Structure):
@@ -262,9 +262,10 @@ METH_FASTCALL = 0x0080
 @lru_cache(maxsize=1)
 def library() -> Any:
     """The native code of this module."""
-    from .engine import Library, object_code
+    from . import cache
+    from .engine import Library
 
-    return Library(object_code(enter_text(), 1))
+    return Library([cache.object_code(enter_text(), 1)], externals())
 
 
 @lru_cache(maxsize=1)
