@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy import array, zeros
 
 import tapeless as tl
@@ -288,3 +290,60 @@ def test_numpys_own_errors_come_in_its_words() -> None:
         with pytest.raises(ValueError) as found:
             tl.compile(function)(np.ones(3))
         assert str(expected.value)[:60] == str(found.value)[:60]
+
+
+LEAVES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "element": lambda x, i, s: x[1],
+    "sum": lambda x, i, s: x.sum(),
+    "single": lambda x, i, s: x.astype("f4")[0],
+    "integer": lambda x, i, s: i[0],
+    "truth": lambda x, i, s: x[2] > 0,
+    "python-float": lambda x, i, s: s,
+    "number": lambda x, i, s: 2,
+    "literal": lambda x, i, s: 0.5,
+    "scalar": lambda x, i, s: np.float32(1.5),
+    "zero-dimensional": lambda x, i, s: np.asarray(x[0]),
+    "complex": lambda x, i, s: x[0] * 1j,
+    "vector": lambda x, i, s: x[:2],
+    "integers": lambda x, i, s: i[:2],
+    "ones": lambda x, i, s: np.ones(2),
+    "matrix": lambda x, i, s: x.reshape(2, 2),
+}
+
+
+def built(shape: Any, x: Any, i: Any, s: Any) -> Any:
+    if isinstance(shape, str):
+        return LEAVES[shape](x, i, s)
+    return type(shape)(built(part, x, i, s) for part in shape)
+
+
+NESTED = st.recursive(
+    st.sampled_from(list(LEAVES)),
+    lambda inner: st.lists(inner, min_size=0, max_size=3) | st.lists(inner, min_size=1, max_size=2).map(tuple),
+    max_leaves=8,
+).filter(lambda shape: not isinstance(shape, str))
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@settings(max_examples=150)
+@given(NESTED, st.sampled_from([None, "f8", "f4", "i4", "c16", "?"]), st.sampled_from(["K", "F"]))
+def test_any_nested_list_is_numpys(shape: Any, dtype: Any, order: Any) -> None:
+    def make(x: Any, i: Any, s: Any) -> Any:
+        return np.array(built(shape, x, i, s), dtype=dtype, order=order)
+
+    def arguments(seed: int) -> tuple[Any, Any, float]:
+        rng = np.random.default_rng(seed)
+        return rng.normal(size=4), rng.integers(0, 9, 3), seed + 0.25
+
+    compiled = tl.compile(make)
+    try:
+        expected = make(*arguments(1))
+    except (ValueError, TypeError) as error:
+        with pytest.raises(type(error)):
+            compiled(*arguments(1))
+        return
+    compiled(*arguments(0))
+    found = compiled(*arguments(1))
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    assert found.tobytes() == expected.tobytes()
+    assert found.flags.c_contiguous == expected.flags.c_contiguous
