@@ -75,7 +75,8 @@ def _operator_form(found: Expression) -> Form | None:
     joined = node if isinstance(node, ast.BoolOp) else outer
     if isinstance(joined, ast.BoolOp):
         word = "and" if isinstance(joined.op, ast.And) else "or"
-        return Form(f"`{word}`", f"a part of `{found.text}`", [("of truth values", _logical(word, joined.values))])
+        cure = _logical(word, joined.values)
+        return Form(f"`{word}`", f"a part of `{found.text}`", [("of truth values", cure)])
     negated = node if isinstance(node, ast.UnaryOp) else outer
     if isinstance(negated, ast.UnaryOp) and isinstance(negated.op, ast.Not):
         operand = ast.unparse(negated.operand)
@@ -157,7 +158,8 @@ def _is_scalar_type(name: str) -> bool:
 def written_name(found: Expression) -> str:
     """The array that a subscript assignment writes to, as written; empty for any other expression."""
     node = found.node
-    return ast.unparse(node.value) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) else ""
+    written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    return ast.unparse(node.value) if isinstance(node, ast.Subscript) and written else ""
 
 
 def conversion_form(found: Expression | None, into: str, type_: Any, cures: list[Fix]) -> Form:

@@ -149,7 +149,7 @@ def check_leaf(leaf: Any, name: str) -> None:
 
 
 def overlaps(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """How leaves share state: groups of (leaf, twin, byte offset) of arrays whose byte ranges meet, and repeats.
+    """How leaves share state: groups of (leaf, twin, byte offset) of arrays that overlap, and repeats.
 
     Empty when every array owns its memory and nothing is passed twice, which is proved without bounds.
     """

@@ -319,7 +319,7 @@ def built(shape: Any, x: Any, i: Any, s: Any) -> Any:
 
 NESTED = st.recursive(
     st.sampled_from(list(LEAVES)),
-    lambda inner: st.lists(inner, min_size=0, max_size=3) | st.lists(inner, min_size=1, max_size=2).map(tuple),
+    lambda inner: st.lists(inner, max_size=3) | st.lists(inner, min_size=1, max_size=2).map(tuple),
     max_leaves=8,
 ).filter(lambda shape: not isinstance(shape, str))
 
