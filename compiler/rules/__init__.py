@@ -16,6 +16,7 @@ from . import (  # isort: skip
     broadcasts,
     writes,
     reductions,
+    shifts,
     products,
     derivative_roots,
     derivative_softplus,
@@ -38,6 +39,7 @@ __all__ = [
     "powers",
     "products",
     "reductions",
+    "shifts",
     "views",
     "writes",
 ]
