@@ -87,6 +87,8 @@ def watched(trace: Trace) -> Iterator[None]:
                 refuse_setting("np.seterr")(trace)
         finally:
             trace.caller_settings = None
+            # NumPy's state holds the caller's settings, and the collector cannot see into it.
+            caller.state = None
 
 
 def explicit(trace: Trace) -> Settings:

@@ -1,7 +1,9 @@
 """Floating-point error settings: the caller's hold at each call, those set inside for their own lines."""
 
+import gc
 import threading
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -169,3 +171,15 @@ def test_another_threads_settings_are_its_own() -> None:
 
     tl.compile(look)(ONE)
     assert "log" not in seen[0].values()
+
+
+def test_a_trace_leaves_no_settings_object_behind() -> None:
+    made: list[Any] = []
+
+    def look(x: Any) -> Any:
+        made.append(weakref.ref(np.geterrcall()))
+        return x
+
+    tl.compile(look)(ONE)
+    gc.collect()
+    assert made[0]() is None
