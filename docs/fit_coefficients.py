@@ -1,16 +1,19 @@
 """Derives the polynomials of the native functions: `python docs/fit_coefficients.py [name …]`.
 
-Each table is a weighted minimax fit (Remez exchange on a fine grid of Chebyshev points, 60 digits) of a smooth
-function g by a polynomial, where |weight * (p - g)| is the relative error of the function that p serves. The
-first coefficients are rounded to the dtype one after another, the later ones fitted anew each time. The result
-is runtime/llvm/mathematics/coefficients.py; names given on the command line are fitted anew, others kept.
-Needs mpmath.
+Each table is a weighted minimax fit (Remez exchange on a fine grid of Chebyshev points, 60 digits) of a
+smooth function g by a polynomial p, where |weight * (p - g)| is the relative error of the function that p
+serves. The first coefficients are rounded to the dtype one after another, the later ones fitted anew each
+time (where 0 is inside the interval, higher powers cannot make good for lower ones, and all are rounded
+together). The result is runtime/llvm/mathematics/coefficients.py; names given on the command line are fitted
+anew, others kept. Needs mpmath.
 """
 
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 
 import mpmath
 import numpy as np
@@ -23,7 +26,7 @@ ROUNDED_ONE_BY_ONE = 4
 
 @dataclass(frozen=True)
 class Fit:
-    """A polynomial for g on [low, high]; `terms` and `grid` for float32 and float64."""
+    """A polynomial for g on [low, high]; `split` writes the first coefficient as a sum of two numbers."""
 
     name: str
     g: Function
@@ -31,6 +34,7 @@ class Fit:
     low: float
     high: float
     terms: dict[str, int]
+    split: bool = False
 
 
 def rounded(value: mpf, dtype: str) -> mpf:
@@ -49,7 +53,7 @@ def grid(low: float, high: float, count: int) -> list[mpf]:
 def remez(
     points: Sequence[mpf], values: Sequence[mpf], weights: Sequence[mpf], first: int, terms: int
 ) -> tuple[list[mpf], mpf]:
-    """Coefficients of x^first … x^(first + terms - 1) of least weighted error on the points, and that error."""
+    """Coefficients of `terms` powers from x^first on, of least weighted error, and that error."""
     count = terms + 1
     usable = [i for i, w in enumerate(weights) if w > 0 and points[i] != 0]
     reference = [usable[round(j * (len(usable) - 1) / (count - 1))] for j in range(count)]
@@ -89,7 +93,7 @@ def exchanged(usable: Sequence[int], errors: dict[int, mpf], count: int) -> list
         if len(peaks) == count + 1:
             peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
             continue
-        gaps = [min(abs(errors[a]), abs(errors[b])) for a, b in zip(peaks, peaks[1:], strict=False)]
+        gaps = [min(abs(errors[a]), abs(errors[b])) for a, b in pairwise(peaks)]
         least = gaps.index(min(gaps))
         del peaks[least : least + 2]
     if len(peaks) < count:
@@ -100,44 +104,53 @@ def exchanged(usable: Sequence[int], errors: dict[int, mpf], count: int) -> list
 def fitted(fit: Fit, dtype: str) -> tuple[list[mpf], float]:
     """The rounded coefficients, and log2 of the largest weighted error that they leave."""
     terms = fit.terms[dtype]
-    points = grid(fit.low, fit.high, 24 * (terms + 2) + 1)
-    points = [p for p in points if p != 0]
+    points = [p for p in grid(fit.low, fit.high, 24 * (terms + 2) + 1) if p != 0]
     values = [fit.g(p) for p in points]
     weights = [abs(fit.weight(p)) for p in points]
+    together = fit.low < 0 < fit.high
     known: list[mpf] = []
-    rest = list(values)
-    while len(known) < terms:
+    rest = values
+    while True:
         found, _ = remez(points, rest, weights, len(known), terms - len(known))
-        if len(known) >= ROUNDED_ONE_BY_ONE or len(known) == terms - 1:
-            known += [rounded(c, dtype) for c in found]
+        if together or len(known) >= ROUNDED_ONE_BY_ONE or len(known) == terms - 1:
             break
         known.append(rounded(found[0], dtype))
         rest = [v - mpmath.polyval(known[::-1], p) for v, p in zip(values, points, strict=True)]
-    error = max(
-        w * abs(mpmath.polyval(known[::-1], p) - v) for v, w, p in zip(values, weights, points, strict=True)
+    known += [rounded(c, dtype) for c in found]
+    low = [rounded(found[0] - known[0], dtype)] if fit.split else []
+    exact = [known[0] + sum(low), *known[1:]]
+    errors = (
+        w * abs(mpmath.polyval(exact[::-1], p) - v) for v, w, p in zip(values, weights, points, strict=True)
     )
-    return known, float(mpmath.log(error, 2))
+    return [known[0], *low, *known[1:]], float(mpmath.log(max(errors), 2))
+
+
+def hexadecimal(value: float) -> str:
+    digits, exponent = value.hex().split("p")
+    return f"{digits.rstrip('0')}p{exponent}".replace(".p", "p")
 
 
 def written(tables: dict[tuple[str, str], tuple[list[float], float]]) -> str:
     """The module's text."""
     lines = [
-        '"""Coefficients of the vector functions, lowest power first, written by docs/fit_coefficients.py.'
-    ]
-    lines += [
+        '"""Coefficients of the vector functions, lowest power first, written by docs/fit_coefficients.py.',
         "",
         "A key is a table's name and a dtype; the comment is log2 of the fit's relative error.",
         '"""',
         "",
+        "from __future__ import annotations",
+        "",
+        "_TEXTS = {",
     ]
-    lines += ["from __future__ import annotations", "", "_HEX = {"]
     for (name, dtype), (values, error) in sorted(tables.items()):
         lines.append(f'    ("{name}", "{dtype}"): (  # {error:.1f}')
-        lines += [f'        "{value.hex()}",' for value in values]
+        lines += [
+            f'        "{row}"' for row in wrap(" ".join(map(hexadecimal, values)), 96, drop_whitespace=False)
+        ]
         lines.append("    ),")
     lines += [
         "}",
-        "TABLES = {key: tuple(float.fromhex(text) for text in texts) for key, texts in _HEX.items()}",
+        "TABLES = {key: tuple(map(float.fromhex, text.split())) for key, text in _TEXTS.items()}",
         "",
     ]
     return "\n".join(lines)
@@ -158,12 +171,47 @@ def previous() -> dict[tuple[str, str], tuple[list[float], float]]:
 # ---- the functions
 
 
+def of_square(function: Function) -> Function:
+    """A function of z = x^2 where one of x is given."""
+    return lambda z: function(mpmath.sqrt(z))
+
+
+def odd(name: str, function: Function, high: float, terms: dict[str, int]) -> Fit:
+    """f(x) = x + x^3 p(x^2) for an odd function with slope 1 at 0, |x| <= high."""
+    rest = of_square(lambda x: (function(x) - x) / x**3)
+    return Fit(name, rest, of_square(lambda x: x**3 / function(x)), 0, high**2, terms)
+
+
 def expm1_rest(r: mpf) -> mpf:
     return (mpmath.expm1(r) - r) / r**2
 
 
+def exp2_rest(r: mpf) -> mpf:
+    return mpmath.expm1(r * mpmath.log(2)) / r
+
+
+def exp2_weight(r: mpf) -> mpf:
+    return r / mpf(2) ** r
+
+
 def log1p_rest(f: mpf) -> mpf:
     return (mpmath.log1p(f) - f + f * f / 2) / f**3
+
+
+def cos_rest(r: mpf) -> mpf:
+    return (mpmath.cos(r) - 1 + r**2 / 2) / r**4
+
+
+def ratio_rest(s: mpf) -> mpf:
+    return (2 * mpmath.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5
+
+
+def log2_of_ratio(s: mpf) -> mpf:
+    return 2 * mpmath.atanh(s) / s / mpmath.log(2)
+
+
+def erf_rest(x: mpf) -> mpf:
+    return mpmath.erf(x) / x - 1
 
 
 def erf_far(x: mpf) -> mpf:
@@ -174,15 +222,34 @@ def erf_far_weight(x: mpf) -> mpf:
     return x * mpmath.erfc(x) / mpmath.erf(x)
 
 
-def of_square(function: Function) -> Function:
-    """A function of z = x^2 where one of x is given."""
-    return lambda z: function(mpmath.sqrt(z))
+def erfcx(x: mpf) -> mpf:
+    """exp(x^2) erfc(x), by 1 / (x + (1/2) / (x + 1 / (x + …))) where the factors leave the range."""
+    if x < 40:
+        return mpmath.exp(x * x) * mpmath.erfc(x)
+    fraction = x
+    for k in range(80, 0, -1):
+        fraction = x + mpf(k) / 2 / fraction
+    return 1 / fraction / mpmath.sqrt(mpmath.pi)
 
 
-erf_near = of_square(lambda x: mpmath.erf(x) / x - 1)
-erf_near_weight = of_square(lambda x: x / mpmath.erf(x))
-LN2 = float(mpmath.log(2))
-HALF_LN2 = LN2 / 2 * 1.0001
+def in_t(function: Function, middle: float) -> Function:
+    """A function of t = (x - middle) / (x + middle) where one of x in [0, inf) is given."""
+    return lambda t: function(middle * (1 + t) / (1 - t))
+
+
+def tail(x: mpf) -> mpf:
+    return erfcx(x) * (1 + 2 * x)
+
+
+def normal_tail(x: mpf) -> mpf:
+    return erfcx(x / mpmath.sqrt(2)) / 2 * (1 + x)
+
+
+def reciprocal(function: Function) -> Function:
+    return lambda x: 1 / function(x)
+
+
+HALF_LN2 = float(mpmath.log(2)) / 2 * 1.0001
 EIGHTH = float(mpmath.pi / 4) * 1.003
 SQRT2 = float(mpmath.sqrt(2))
 RATIO = ((SQRT2 - 1) / (SQRT2 + 1)) ** 2 * 1.001
@@ -191,25 +258,12 @@ FITS = [
     # e^r = 1 + r + r^2 p(r)
     Fit("exp", expm1_rest, lambda r: r**2 / mpmath.exp(r), -HALF_LN2, HALF_LN2, {"f4": 5, "f8": 10}),
     Fit("expm1", expm1_rest, lambda r: r**2 / mpmath.expm1(r), -HALF_LN2, HALF_LN2, {"f4": 5, "f8": 11}),
-    # 2^r = 1 + r p(r)
-    Fit(
-        "exp2",
-        lambda r: mpmath.expm1(r * mpmath.log(2)) / r,
-        lambda r: r / mpf(2) ** r,
-        -0.5,
-        0.5,
-        {"f4": 6, "f8": 11},
-    ),
+    # 2^r = 1 + r p(r); to the accuracy of float32 for powers
+    Fit("exp2", exp2_rest, exp2_weight, -0.5, 0.5, {"f4": 6, "f8": 11}),
+    Fit("exp2_short", exp2_rest, exp2_weight, -0.5, 0.5, {"f8": 7}),
     # log(1 + f) = f - f^2 / 2 + f^3 p(f)
-    Fit(
-        "log",
-        log1p_rest,
-        lambda f: f**3 / mpmath.log1p(f),
-        SQRT2 / 2 - 1.0001,
-        SQRT2 - 0.9999,
-        {"f4": 9, "f8": 19},
-    ),
-    # log(1 + f) = f - f^2/2 + s (f^2/2 + s^2 p(s^2)), s = f / (2 + f)
+    Fit("log", log1p_rest, lambda f: f**3 / mpmath.log1p(f), SQRT2 / 2 - 1.0001, SQRT2 - 0.9999, {"f4": 9}),
+    # log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + s^2 p(s^2)), s = f / (2 + f)
     Fit(
         "log_ratio",
         of_square(lambda s: (2 * mpmath.atanh(s) - 2 * s) / s**3),
@@ -218,56 +272,63 @@ FITS = [
         RATIO,
         {"f8": 7},
     ),
-    # sin r = r + r^3 p(r^2), cos r = 1 - r^2/2 + r^4 p(r^2)
-    Fit(
-        "sin",
-        of_square(lambda r: (mpmath.sin(r) - r) / r**3),
-        of_square(lambda r: r**3 / mpmath.sin(r)),
-        0,
-        EIGHTH**2,
-        {"f4": 3, "f8": 6},
-    ),
-    Fit(
-        "cos",
-        of_square(lambda r: (mpmath.cos(r) - 1 + r**2 / 2) / r**4),
-        of_square(lambda r: r**4 / mpmath.cos(r)),
-        0,
-        EIGHTH**2,
-        {"f4": 3, "f8": 6},
-    ),
-    # erf x = x + x p(x^2) near 0
-    Fit("erf_small", erf_near, erf_near_weight, 0, 0.93, {"f4": 7}),
-    Fit("erf_small", erf_near, erf_near_weight, 0, 1.0, {"f8": 12}),
-    # erf x = 1 - exp(-x - x p(x)) beyond
-    Fit("erf_tail", erf_far, erf_far_weight, 0.92, 4.0, {"f4": 6}),
-    Fit("erf_tail", erf_far, erf_far_weight, 1.0, 6.0, {"f8": 17}),
-    # log2((1 + s) / (1 - s)) = s p(s^2), for float32 powers
-    Fit(
-        "log2_ratio",
-        of_square(lambda s: 2 * mpmath.atanh(s) / s / mpmath.log(2)),
-        of_square(lambda s: s / mpmath.atanh(s) / 2 * mpmath.log(2)),
-        0,
-        RATIO,
-        {"f8": 5},
-    ),
-    # 2^r = 1 + r p(r) to the accuracy of float32
-    Fit(
-        "exp2_short",
-        lambda r: mpmath.expm1(r * mpmath.log(2)) / r,
-        lambda r: r / mpf(2) ** r,
-        -0.5,
-        0.5,
-        {"f8": 7},
-    ),
     # log((1 + s) / (1 - s)) = 2 s + s^3 (2/3 + s^2 p(s^2)), for float64 powers
     Fit(
         "log_pair",
-        of_square(lambda s: (2 * mpmath.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5),
+        of_square(ratio_rest),
         of_square(lambda s: s**5 / mpmath.atanh(s) / 2),
         0,
         RATIO,
         {"f8": 8},
     ),
+    # log2((1 + s) / (1 - s)) = s p(s^2), for float32 powers
+    Fit("log2_ratio", of_square(log2_of_ratio), of_square(reciprocal(log2_of_ratio)), 0, RATIO, {"f8": 5}),
+    odd("sin", mpmath.sin, EIGHTH, {"f4": 3, "f8": 6}),
+    # cos r = 1 - r^2/2 + r^4 p(r^2)
+    Fit(
+        "cos",
+        of_square(cos_rest),
+        of_square(lambda r: r**4 / mpmath.cos(r)),
+        0,
+        EIGHTH**2,
+        {"f4": 3, "f8": 6},
+    ),
+    odd("tan", mpmath.tan, EIGHTH, {"f4": 7, "f8": 14}),
+    odd("arcsin", mpmath.asin, 0.626, {"f4": 7, "f8": 17}),
+    odd("arctan", mpmath.atan, 1.0, {"f4": 9, "f8": 20}),
+    odd("sinh", mpmath.sinh, 1.0, {"f4": 4, "f8": 8}),
+    odd("arcsinh", mpmath.asinh, 0.5, {"f4": 5, "f8": 12}),
+    odd("arctanh", mpmath.atanh, 0.5, {"f4": 6, "f8": 14}),
+    # erf x = x + x p(x^2) near 0, 1 - exp(-x - x p(x)) beyond
+    Fit("erf_near", of_square(erf_rest), of_square(lambda x: x / mpmath.erf(x)), 0, 0.93, {"f4": 7}),
+    Fit("erf_near", of_square(erf_rest), of_square(lambda x: x / mpmath.erf(x)), 0, 1.0, {"f8": 12}),
+    Fit("erf_far", erf_far, erf_far_weight, 0.92, 4.0, {"f4": 6}),
+    Fit("erf_far", erf_far, erf_far_weight, 1.0, 6.0, {"f8": 17}),
+    # exp(x^2) erfc(x) (1 + 2x) of t = (x - 4) / (x + 4): as far as erfc(x) is not 0, and everywhere
+    Fit("erfc", in_t(tail, 4), in_t(reciprocal(tail), 4), -0.785, 0.44, {"f4": 11}, split=True),
+    Fit("erfc", in_t(tail, 4), in_t(reciprocal(tail), 4), -0.785, 0.75, {"f8": 22}, split=True),
+    Fit(
+        "erfcx_near",
+        lambda x: (erfcx(x) - 1) / x,
+        lambda x: x / erfcx(x),
+        -0.5,
+        0.5,
+        {"f4": 10, "f8": 20},
+    ),
+    Fit("erfcx", in_t(tail, 4), in_t(reciprocal(tail), 4), -0.785, 0.9999, {"f4": 14, "f8": 26}, split=True),
+    # ndtr(-x) exp(x^2 / 2) (1 + x) of t = (x - 5) / (x + 5); ndtr(x) = 1/2 + x p(x^2) near 0
+    Fit("ndtr", in_t(normal_tail, 5), in_t(reciprocal(normal_tail), 5), -0.79, 0.49, {"f4": 10}, split=True),
+    Fit("ndtr", in_t(normal_tail, 5), in_t(reciprocal(normal_tail), 5), -0.79, 0.775, {"f8": 22}, split=True),
+    Fit(
+        "ndtr_near",
+        of_square(lambda x: (mpmath.ncdf(x) - 0.5) / x),
+        of_square(lambda x: x / mpmath.ncdf(-x)),
+        0,
+        1.0,
+        {"f4": 6, "f8": 11},
+    ),
+    # the cube root of m in [sqrt(1/2), sqrt(2)], to half of the digits
+    Fit("cbrt", mpmath.cbrt, reciprocal(mpmath.cbrt), SQRT2 / 2 - 0.001, SQRT2 + 0.001, {"f4": 4, "f8": 9}),
 ]
 
 

@@ -15,6 +15,7 @@ from . import mathematics
 from .mathematics.builder import Writer
 from .types import DType, NotPrintable, constant, scalar_type, suffix, value_type
 
+HALF, SINGLE = np.dtype(np.float16), np.dtype(np.float32)
 Row = Callable[[Writer, Sequence[str], DType, int], str]
 
 
@@ -97,7 +98,7 @@ def _extremum(name: str) -> Row:
             return intrinsic(
                 w, ("s" if dtype.kind == "i" else "u") + ("max" if name == "ge" else "min"), v, dtype, lanes
             )
-        ahead = w.let(f"fcmp u{name} {type_} {v[0]}, {v[1]}")
+        ahead = w.let(f"fcmp u{name[0]}t {type_} {v[0]}, {v[1]}")
         missing = w.let(f"fcmp uno {type_} {v[1]}, {v[1]}")
         other = w.let(f"fcmp ord {type_} {v[0]}, {v[0]}")
         lost = w.let(f"and {boolean} {missing}, {other}")
@@ -241,22 +242,36 @@ def compute(
     row = ROWS.get(op)
     if row is not None:
         return row(w, operands, dtypes[0], lanes)
-    return mathematics.emit(w, op, operands, dtypes[0], lanes)
+    if len(set(dtypes)) != 1:
+        raise NotPrintable(f"{op} of {', '.join(map(str, dtypes))}")
+    if dtypes[0] != HALF or op in ("nextafter", "spacing", "signbit"):
+        return mathematics.emit(w, op, operands, dtypes[0], lanes)
+    wide = mathematics.emit(w, op, [cast(w, v, HALF, SINGLE, lanes) for v in operands], SINGLE, lanes)
+    return cast(w, wide, SINGLE, HALF, lanes) if result == HALF else wide
 
 
 class _Probe:
     """A writer that keeps nothing, to try whether there is code for an op."""
 
+    block = "probe"
+
     def let(self, instruction: str) -> str:
         return "%probe"
+
+    def line(self, text: str) -> None:
+        return None
+
+    def label(self, hint: str) -> str:
+        return hint
+
+    def start(self, label: str) -> None:
+        return None
 
     def declare(self, declaration: str) -> None:
         return None
 
-    def mathematics(self, function: str, dtype: DType, lanes: int) -> str:
-        from . import mathematics
-
-        return mathematics.function(function, dtype, lanes)[0]
+    def private(self, symbol: str, text: str) -> None:
+        return None
 
 
 @lru_cache(maxsize=4096)

@@ -1,8 +1,8 @@
 """Values that write LLVM text: `a * b + c` on values becomes instructions of a writer.
 
-An `Emitter` turns operators into lines for scalars (lanes 0) or vectors and never writes one line twice. Numbers
-beside a value are constants of its dtype. Floating operators are IEEE's, one rounding each; `fma` rounds once
-where the target has the instruction. Integers wrap. Comparisons are false for NaN. Next: `pairs.py`.
+An `Emitter` turns operators into lines for scalars (lanes 0) or vectors and never writes one line twice.
+Numbers beside a value are constants of its dtype. Floating operators are IEEE's, one rounding each; `fma`
+rounds once where the target has the instruction. Integers wrap. Comparisons are false for NaN.
 """
 
 from __future__ import annotations
@@ -215,9 +215,7 @@ class Emitter:
     def binary(self, op: str, a: Operand, b: Operand) -> Value:
         """An arithmetic instruction."""
         left, right = self.pair(a, b)
-        prefix = (
-            "f" if left.dtype.kind == "f" else {"div": "u" if left.dtype.kind == "u" else "s"}.get(op, "")
-        )
+        prefix = "f" if left.dtype.kind == "f" else _division(op, left.dtype)
         return self.let(f"{prefix}{op} {self.type(left.dtype)} {left.text}, {right.text}", left.dtype)
 
     def bitwise(self, op: str, a: Operand, b: Operand) -> Value:
@@ -231,7 +229,8 @@ class Emitter:
         if left.dtype.kind == "f":
             op = f"fcmp {'u' if relation == 'ne' else 'o'}{relation}"
         else:
-            op = f"icmp {'' if relation in ('eq', 'ne') else 'u' if left.dtype.kind in 'bu' else 's'}{relation}"
+            sign = "" if relation in ("eq", "ne") else "u" if left.dtype.kind in "bu" else "s"
+            op = f"icmp {sign}{relation}"
         return self.let(f"{op} {self.type(left.dtype)} {left.text}, {right.text}", BOOL)
 
     def convert(self, op: str, x: Value, dtype: DType) -> Value:
@@ -249,6 +248,11 @@ class Emitter:
         self.writer.declare(f"declare {type_} {full}({', '.join(kinds)})")
         given = ", ".join([f"{type_} {x.text}" for x in operands] + ([extra] if extra else []))
         return self.let(f"call {type_} {full}({given})", dtype)
+
+
+def _division(op: str, dtype: DType) -> str:
+    """What an integer instruction's name begins with."""
+    return ("u" if dtype.kind == "u" else "s") if op == "div" else ""
 
 
 def where(condition: Value, a: Operand, b: Operand) -> Value:

@@ -28,6 +28,9 @@ class Constants:
     sign_bit: int
     smallest_normal: float
     epsilon: float
+    spacing: float
+    half_pi: float
+    half_pi_low: float
     exp_low: float
     exp_high: float
     log2_e: float
@@ -41,6 +44,9 @@ class Constants:
     erf_near: float
     erf_one: float
     tanh_one: float
+    erfc_zero: float
+    erfcx_far: float
+    ndtr_zero: float
 
 
 _SINGLE = Constants(
@@ -55,6 +61,9 @@ _SINGLE = Constants(
     sign_bit=-(1 << 31),
     smallest_normal=2.0**-126,
     epsilon=2.0**-24,
+    spacing=2.0**-23,
+    half_pi=float.fromhex("0x1.921fb6p+0"),
+    half_pi_low=float.fromhex("-0x1.777a5cp-25"),
     exp_low=-104.0,
     exp_high=89.0,
     log2_e=float.fromhex("0x1.715476p+0"),
@@ -68,6 +77,9 @@ _SINGLE = Constants(
     erf_near=0.921875,
     erf_one=3.9375,
     tanh_one=10.0,
+    erfc_zero=10.25,
+    erfcx_far=2.0**13,
+    ndtr_zero=14.5,
 )
 _DOUBLE = Constants(
     mantissa=52,
@@ -81,6 +93,9 @@ _DOUBLE = Constants(
     sign_bit=-(1 << 63),
     smallest_normal=2.0**-1022,
     epsilon=2.0**-53,
+    spacing=2.0**-52,
+    half_pi=float.fromhex("0x1.921fb54442d18p+0"),
+    half_pi_low=float.fromhex("0x1.1a62633145c07p-54"),
     exp_low=-746.0,
     exp_high=710.0,
     log2_e=float.fromhex("0x1.71547652b82fep+0"),
@@ -94,6 +109,9 @@ _DOUBLE = Constants(
     erf_near=1.0,
     erf_one=5.9375,
     tanh_one=20.0,
+    erfc_zero=27.5,
+    erfcx_far=2.0**27,
+    ndtr_zero=38.75,
 )
 
 

@@ -7,10 +7,12 @@ arithmetic with x. Scaling by 2^k is done in two halves, so that one rounding ma
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from .builder import Value, fma, larger, magnitude, polynomial, smaller, where, with_sign
 from .constants import Constants, constants, table
+from .logarithm import joined
 
 
 @dataclass(frozen=True)
@@ -94,12 +96,12 @@ def exp2(x: Value) -> Value:
     return scaled(polynomial(x - k.value, (1.0, *table("exp2", x))), k)
 
 
-def expm1_parts(x: Value) -> tuple[Value, Whole]:
-    """e^r - 1 and k; what rounding takes from r is added to the small part."""
+def expm1_parts(x: Value, more: Value | None = None) -> tuple[Value, Whole]:
+    """e^r - 1 and k of x + more; what rounding takes from r is added to the small part."""
     c = constants(x.dtype)
     k = whole(fma(x, c.log2_e, c.magic), c)
     high = fma(k.value, -c.ln2_high, x)
-    low = k.value * -c.ln2_low
+    low = k.value * -c.ln2_low if more is None else fma(k.value, -c.ln2_low, more)
     r = high + low
     lost = (high - r) + low
     return r + fma(r * r, polynomial(r, table("expm1", x)), lost), k
@@ -133,3 +135,38 @@ def expit(x: Value) -> Value:
     r, k = reduced(larger(-magnitude(x), c.exp_low))
     power = scaled(polynomial(r, (1.0, 1.0, *table("exp", x))), k)
     return where(x < 0.0, power, 1.0) / (power + 1.0)
+
+
+def _exp_of_distance(a: Value) -> Value:
+    """e^-a for a >= 0."""
+    c = constants(a.dtype)
+    r, k = reduced(-smaller(a, -c.exp_low))
+    return scaled(polynomial(r, (1.0, 1.0, *table("exp", a))), k)
+
+
+def _log1p_of_part(a: Value) -> Value:
+    """log(1 + a) for 0 <= a <= 1; above sqrt(2) - 1 half of 1 + a is taken."""
+    large = a > math.sqrt(2.0) - 1.0
+    return joined(where(large, fma(a, 0.5, -0.5), a), where(large, a.like(1.0), 0.0))
+
+
+def log_expit(x: Value) -> Value:
+    """min(x, 0) - log(1 + e^-|x|)."""
+    rest = _log1p_of_part(_exp_of_distance(magnitude(x)))
+    return where(x < 0.0, x, -0.0) - rest
+
+
+def logaddexp(x: Value, y: Value) -> Value:
+    """The larger plus log(1 + e^-distance); equal operands may be infinite."""
+    high = where((x > y) | x.is_nan(), x, y)
+    total = high + _log1p_of_part(_exp_of_distance(magnitude(x - y)))
+    return where(x.equals(y), x + math.log(2), total)
+
+
+def logaddexp2(x: Value, y: Value) -> Value:
+    """The larger plus log2(1 + 2^-distance)."""
+    c = constants(x.dtype)
+    high = where((x > y) | x.is_nan(), x, y)
+    small = _log1p_of_part(exp2(-magnitude(x - y)))
+    total = high + fma(small, c.log2_e, small * c.log2_e_low)
+    return where(x.equals(y), x + 1.0, total)

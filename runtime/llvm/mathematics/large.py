@@ -8,7 +8,8 @@ An argument a = M 2^E with a 53-bit integer M times 2/pi, modulo 4, needs only a
 from __future__ import annotations
 
 from ..types import DType, scalar_type, suffix, value_type
-from .builder import BOOL, Emitter, Value
+from .builder import Value
+from .rare import close_branch, open_branch
 from .two_over_pi import PI_HALF_BITS, TWO_OVER_PI_BITS, TWO_OVER_PI_WORDS
 
 TABLE, REDUCE = "tl_two_over_pi", "tl_reduce"
@@ -147,39 +148,28 @@ def reduce_large(large: Value, a: Value, small: tuple[Value, Value, Value]) -> t
     w.private(TABLE, _TABLE_TEXT)
     w.private(REDUCE, _REDUCE_TEXT)
     w.private(symbol, _vector_text(symbol, a.dtype, lanes))
-    some = large.text
-    if e.lanes:
-        mask = e.let(f"bitcast {e.type(BOOL)} {some} to i{lanes}", BOOL).text
-        some = e.let(f"icmp ne i{lanes} {mask}, 0", BOOL).text
-    before, rare, after = w.block, w.label("large"), w.label("reduced")
-    w.line(f"br i1 {some}, label %{rare}, label %{after}")
-    w.start(rare)
-    given = [_vector(e, value) for value in (large, a, *small)]
-    types = [_type(e, value) for value in (large, a, *small)]
+    branch = open_branch(large, "large")
+    given = [_vector(value) for value in (large, a, *small)]
+    types = [_type(value) for value in (large, a, *small)]
     result = "{" + ", ".join(types[2:]) + "}"
-    found = w.let(
-        f"call {result} @{symbol}({', '.join(f'{t} {v}' for t, v in zip(types, given, strict=True))})"
-    )
+    operands = ", ".join(f"{type_} {text}" for type_, text in zip(types, given, strict=True))
+    found = w.let(f"call {result} @{symbol}({operands})")
     parts = []
     for number, value in enumerate(small):
         part = w.let(f"extractvalue {result} {found}, {number}")
-        parts.append(part if e.lanes else w.let(f"extractelement {_type(e, value)} {part}, i64 0"))
-    w.line(f"br label %{after}")
-    w.start(after)
-    high, low, k = (
-        Value(e, w.let(f"phi {e.type(v.dtype)} [ {v.text}, %{before} ], [ {part}, %{rare} ]"), v.dtype)
-        for v, part in zip(small, parts, strict=True)
-    )
+        parts.append(part if e.lanes else w.let(f"extractelement {_type(value)} {part}, i64 0"))
+    high, low, k = close_branch(branch, small, parts)
     return high, low, k
 
 
-def _type(e: Emitter, value: Value) -> str:
+def _type(value: Value) -> str:
     """The type of a value in a vector of at least one lane."""
-    return value_type(value.dtype, max(e.lanes, 1))
+    return value_type(value.dtype, max(value.emitter.lanes, 1))
 
 
-def _vector(e: Emitter, value: Value) -> str:
+def _vector(value: Value) -> str:
     """The value as a vector of at least one lane."""
+    e = value.emitter
     if e.lanes:
         return value.text
-    return e.writer.let(f"insertelement {_type(e, value)} poison, {e.type(value.dtype)} {value.text}, i64 0")
+    return e.writer.let(f"insertelement {_type(value)} poison, {e.type(value.dtype)} {value.text}, i64 0")

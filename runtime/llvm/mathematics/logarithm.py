@@ -7,8 +7,9 @@ are put right at the end.
 
 from __future__ import annotations
 
-from .builder import Value, fma, polynomial, where
+from .builder import Value, fma, magnitude, polynomial, where
 from .constants import constants, table
+from .pairs import quick_sum
 
 
 def apart(x: Value) -> tuple[Value, Value]:
@@ -43,10 +44,12 @@ def log_near_one(f: Value) -> Value:
     return f - (half - rest)
 
 
-def joined(f: Value, k: Value) -> Value:
-    """log(1 + f) + k log 2."""
+def joined(f: Value, k: Value, lost: Value | None = None) -> Value:
+    """log(1 + f + lost) + k log 2."""
     c = constants(f.dtype)
     rest, half = small_log(f)
+    if lost is not None:
+        rest = rest + fma(lost, -f, lost)
     return fma(k, c.ln2_high, f - (half - fma(k, c.ln2_low, rest)))
 
 
@@ -79,7 +82,7 @@ def log10(x: Value) -> Value:
 def log1p(x: Value) -> Value:
     """u = 1 + x loses c = 1 + x - u, which is given back to f in the scale of m."""
     total = x + 1.0
-    result = log_of_sum(total, error_of_sum(total, x))
+    result = log_of_pair(total, error_of_sum(total, x))
     result = where(x > -1.0, where(x < float("inf"), result, x), ends(total, total))
     return where(x.equals(0.0), x, result)
 
@@ -90,11 +93,32 @@ def error_of_sum(total: Value, x: Value) -> Value:
     return (1.0 - one) + (x - (total - one))
 
 
-def log_of_sum(total: Value, rest: Value) -> Value:
-    """log(total + rest) for a positive finite total and a rest below its last place."""
+def log_of_pair(total: Value, rest: Value, more: Value | None = None) -> Value:
+    """log(total + rest) for a positive finite total and a small rest, plus `more` times log 2."""
     c = constants(total.dtype)
     m, k = apart(total)
-    down = (
-        c.one_bits - (total.bits() + (c.one_bits - c.root_half_bits) & c.exponent_bits) + c.one_bits
-    ).floats()
-    return joined((m - 1.0) + rest * where(k < float(c.bias - 1), down, 0.0), k)
+    field = (total.bits() + (c.one_bits - c.root_half_bits)) & c.exponent_bits
+    down = (2 * c.one_bits - field).floats()
+    f = quick_sum(m - 1.0, rest * where(k < float(c.bias - 1), down, 0.0))
+    return joined(f.high, k if more is None else k + more, f.low)
+
+
+def xlogy(x: Value, y: Value) -> Value:
+    return where(x.equals(0.0) & ~y.is_nan(), 0.0, x * log(y))
+
+
+def xlog1py(x: Value, y: Value) -> Value:
+    return where(x.equals(0.0) & ~y.is_nan(), 0.0, x * log1p(y))
+
+
+def entr(x: Value) -> Value:
+    """-x log x; 0 at 0, -inf below."""
+    return where(x < 0.0, float("-inf"), where(x.equals(0.0), 0.0, -(x * log(x))))
+
+
+def logit(x: Value) -> Value:
+    """log(x / (1 - x)); 2 arctanh(2x - 1) where that is near 0."""
+    s = x * 2.0 - 1.0
+    z = s * s
+    near = fma(s * z, polynomial(z, table("arctanh", x)), s) * 2.0
+    return where(magnitude(s) < 0.5, near, log(x / (1.0 - x)))

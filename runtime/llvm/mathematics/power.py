@@ -1,12 +1,23 @@
 """Powers: x ** y with the special values of C's pow.
 
-|x|^y = 2^(y log2 |x|). For float32 both steps run in float64; for float64 the logarithm is a sum of two numbers
-(relative error near 2^-70), since y multiplies its error by up to 2^10.
+|x|^y = 2^(y log2 |x|). For float32 both steps run in float64; for float64 the logarithm is a sum of two
+numbers (relative error near 2^-70), since y multiplies its error by up to 2^10. Also cbrt and hypot.
 """
 
 from __future__ import annotations
 
-from .builder import Value, fma, larger, magnitude, polynomial, smaller, truncated, where
+from .builder import (
+    Value,
+    fma,
+    larger,
+    magnitude,
+    polynomial,
+    smaller,
+    square_root,
+    truncated,
+    where,
+    with_sign,
+)
 from .constants import constants, table
 from .exponential import nearest, power_of_two, scaled, whole
 from .logarithm import apart, apart_normal
@@ -82,3 +93,37 @@ def _double(size: Value, y: Value) -> Value:
     k = whole(fma(high, c.log2_e, c.magic), c)
     r = fma(k.value, -c.ln2_high, high) + fma(k.value, -c.ln2_low, low)
     return scaled(polynomial(r, (1.0, 1.0, *table("exp", r))), k)
+
+
+def cbrt(x: Value) -> Value:
+    """x = m 2^k with k = 3 q + j: a polynomial for m, times 2^(j / 3), one step of Newton, times 2^q."""
+    a = magnitude(x)
+    m, k = apart(a)
+    q = nearest(k * (1.0 / 3.0))
+    j = fma(q.value, -3.0, k)
+    m = where(j > 0.0, m * 2.0, where(j < 0.0, m * 0.5, m))
+    root = where(j > 0.0, x.like(2.0 ** (1 / 3)), where(j < 0.0, x.like(0.5 ** (1 / 3)), 1.0))
+    y = polynomial(where(j > 0.0, m * 0.5, where(j < 0.0, m * 2.0, m)), table("cbrt", x)) * root
+    square = two_product(y, y)
+    cube = two_product(square.high, y)
+    missing = ((m - cube.high) - cube.low) - square.low * y
+    y = fma(missing, y / (m * 3.0), y)
+    finite = (a > 0.0) & (a < float("inf"))
+    return where(finite, with_sign(y * power_of_two(q.shifted), x), x)
+
+
+def hypot(x: Value, y: Value) -> Value:
+    """sqrt(x^2 + y^2), in float64 or scaled, so that no square leaves the range; inf if one is infinite."""
+    a, b = magnitude(x), magnitude(y)
+    if x.dtype.itemsize == 4:
+        wide, other = x.double(), y.double()
+        result = square_root(fma(wide, wide, other * other)).single()
+    else:
+        large = (a > 2.0**500) | (b > 2.0**500)
+        small = (a < 2.0**-450) & (b < 2.0**-450)
+        scale = where(large, x.like(2.0**-600), where(small, x.like(2.0**600), 1.0))
+        back = where(large, x.like(2.0**600), where(small, x.like(2.0**-600), 1.0))
+        u, v = a * scale, b * scale
+        result = square_root(fma(u, u, v * v)) * back
+    infinite = a.equals(float("inf")) | b.equals(float("inf"))
+    return where(infinite, float("inf"), result)

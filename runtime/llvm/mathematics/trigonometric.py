@@ -6,12 +6,14 @@ larger, a branch leads to a private function that multiplies by the bits of 2/pi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from .builder import Value, fma, magnitude, polynomial, where
 from .constants import constants, table
 from .exponential import whole
 from .large import reduce_large
+from .pairs import quick_sum
 
 
 @dataclass(frozen=True)
@@ -94,3 +96,24 @@ def cos(x: Value) -> Value:
     if x.dtype.itemsize == 4 and not x.emitter.target.fma:
         return cos(x.double()).single()
     return _sine_or_cosine(x, 1)
+
+
+def tan(x: Value) -> Value:
+    """tan r, or -1 / tan r where k is odd, with tan r as a sum of two numbers."""
+    if x.dtype.itemsize == 4 and not x.emitter.target.fma:
+        return tan(x.double()).single()
+    c = constants(x.dtype)
+    r, rest, k = reduced(magnitude(x), pair=True)
+    z = r * r
+    tangent = quick_sum(r, fma(r * z, polynomial(z, table("tan", x)), fma(rest, z, rest)))
+    inverse = -1.0 / tangent.high
+    error = fma(inverse, tangent.low, fma(inverse, tangent.high, 1.0))
+    turned = where((k & 1).equals(0), tangent.high, fma(inverse, error, inverse))
+    return (turned.bits() ^ (x.bits() & c.sign_bit)).floats()
+
+
+def sinc(x: Value) -> Value:
+    """NumPy's formula: sin(pi x) / (pi x), with a small number for 0."""
+    y = x * math.pi
+    y = where(y.equals(0.0), constants(x.dtype).spacing, y)
+    return sin(y) / y

@@ -1,4 +1,4 @@
-"""The bits of 2/pi and pi/2, for the reduction of large arguments: floor(2/pi * 2^1216) and floor(pi/2 * 2^127)."""
+"""The bits of 2/pi and pi/2: floor(2/pi * 2^1216) and floor(pi/2 * 2^127)."""
 
 from __future__ import annotations
 
