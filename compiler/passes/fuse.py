@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..ir.body import Body
-from ..ir.builder import Builder
+from ..ir.builder import Builder, attrs_key
 from ..ir.node import Graph, Node
 from ..ir.opdef import OPS, Kind
 from ..ir.types import ArrayType
@@ -23,7 +24,10 @@ from ..ir.visit import users
 from ..kernel.lower import REDUCTIONS
 
 INDEX_VIEWS = ("transpose", "broadcast", "slice", "window", "reshape")
+# A body's nodes at the most: elementwise ops have three operands, so a kernel has at most 256 arguments.
+MOST_NODES = 64
 Alignment = tuple["int | None", ...]
+Overwrites = tuple[tuple[int, ...], ...]
 
 
 @dataclass(eq=False)
@@ -209,8 +213,35 @@ def fuse(graph: Graph, supported: Callable[[Node], bool]) -> Graph:
     read from outside stay views, as they cost nothing.
     """
     fuser = _Fuser(graph, supported)
-    groups = [g for g in dict.fromkeys(fuser.run()) if g.nodes]
+    groups = [part for g in dict.fromkeys(fuser.run()) if g.nodes for part in _parts(g, graph)]
     return _rebuild(graph, groups, fuser)
+
+
+def _parts(group: _Group, graph: Graph) -> list[_Group]:
+    """A group cut along the graph's order, so that no body is too deep and no kernel has too many arguments.
+
+    Members of a group only reach each other inside it, so cutting in order closes no cycle. A view stays
+    with what it looks at.
+    """
+    if len(group.nodes) <= MOST_NODES:
+        return [group]
+    members = set(group.nodes)
+    part_of: dict[Node, int] = {}
+    size = MOST_NODES
+    last = -1
+    for node in graph.nodes:
+        if node not in members:
+            continue
+        if _is_index_view(node):
+            part_of[node] = part_of[node.inputs[0]]
+            continue
+        if size == MOST_NODES:
+            last, size = last + 1, 0
+        part_of[node], size = last, size + 1
+    parts = [_Group(group.level, group.shape, group.folded) for _ in range(last + 1)]
+    for node, number in part_of.items():
+        parts[number].nodes.append(node)
+    return parts
 
 
 def _rebuild(graph: Graph, groups: Sequence[_Group], fuser: _Fuser) -> Graph:
@@ -224,6 +255,7 @@ def _rebuild(graph: Graph, groups: Sequence[_Group], fuser: _Fuser) -> Graph:
         group.nodes.sort(key=order.__getitem__)
     pending = sorted(groups, key=lambda g: (g.level, order[g.nodes[0]]))
     group_of = {node: group for group in pending for node in group.nodes}
+    bodies: dict[Any, tuple[Body, Overwrites]] = {}
 
     def materialise(node: Node) -> Node:
         """The new node for an old one, groups and views made on demand, with a stack of its own."""
@@ -242,7 +274,7 @@ def _rebuild(graph: Graph, groups: Sequence[_Group], fuser: _Fuser) -> Graph:
             if group is None:
                 new[top] = builder.again(top, tuple(new[o] for o in top.inputs))
             else:
-                _make(builder, group, group_of, used, outputs, fuser.alignment, new)
+                _make(builder, group, group_of, used, outputs, fuser.alignment, new, bodies)
             stack.pop()
         return new[node]
 
@@ -276,30 +308,24 @@ def _make(
     outputs: set[Node],
     alignment: dict[Node, Alignment],
     new: dict[Node, Node],
+    bodies: dict[Any, tuple[Body, Overwrites]],
 ) -> None:
     """Make the `fused` node of a group and note what its members became."""
-    inside = Builder()
     outside = _outside(group, group_of)
-    params = {n: inside.param(f"x{number}", n.type) for number, n in enumerate(outside)}
-    inner: dict[Node, Node] = dict(params)
-    for node in group.nodes:
-        operands = tuple(inner[o] if o in inner else inside.again(o, ()) for o in node.inputs)
-        inside.loc = node.loc
-        inner[node] = inside.again(node, operands)
     wanted = [
         node
         for node in group.nodes
         if node in outputs or any(group_of.get(user) is not group for user in used[node])
     ]
     results = list(dict.fromkeys(_computed(node) for node in wanted))
-    body = Graph("body", tuple(params.values()), tuple(inner[node] for node in results))
+    body, overwrites = _body(group, outside, results, bodies)
     builder.loc = group.nodes[-1].loc
     attrs = {
-        "body": Body(body),
+        "body": body,
         "shape": group.shape,
         "folded": group.folded or (),
         "alignments": tuple(alignment[node] for node in results),
-        "overwrites": _overwrites(body),
+        "overwrites": overwrites,
     }
     made = builder.make(OPS["fused"], [new[n] for n in outside], attrs)
     for index, node in enumerate(results):
@@ -309,7 +335,35 @@ def _make(
             new[node] = builder.again(node, (new[node.inputs[0]],))
 
 
-def _overwrites(body: Graph) -> tuple[tuple[int, ...], ...]:
+def _body(
+    group: _Group, outside: list[Node], results: list[Node], bodies: dict[Any, tuple[Body, Overwrites]]
+) -> tuple[Body, Overwrites]:
+    """The body of a group and what its outputs may overwrite; groups that say the same share one body."""
+    number: dict[Node, Any] = {node: k for k, node in enumerate((*outside, *group.nodes))}
+    for node in group.nodes:
+        for operand in node.inputs:
+            if operand not in number:
+                number[operand] = operand.type, attrs_key(operand.attrs)
+    key = (
+        tuple(node.type for node in outside),
+        tuple((n.op, attrs_key(n.attrs), tuple([number[o] for o in n.inputs])) for n in group.nodes),
+        tuple(number[node] for node in results),
+    )
+    found = bodies.get(key)
+    if found is None:
+        inside = Builder()
+        params = {n: inside.param(f"x{number}", n.type) for number, n in enumerate(outside)}
+        inner: dict[Node, Node] = dict(params)
+        for node in group.nodes:
+            operands = tuple(inner[o] if o in inner else inside.again(o, ()) for o in node.inputs)
+            inside.loc = node.loc
+            inner[node] = inside.again(node, operands)
+        graph = Graph("body", tuple(params.values()), tuple(inner[node] for node in results))
+        found = bodies[key] = Body(graph), _overwrites(graph)
+    return found
+
+
+def _overwrites(body: Graph) -> Overwrites:
     """For each output the params whose memory it may take over: read at the very element that is written.
 
     A param that only ops of its own shape read, never through a view, is read at an element before the

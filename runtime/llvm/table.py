@@ -7,7 +7,7 @@ share code; places are (base, byte offset) pairs that the walker resolves at eac
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from ...compiler.ir.builder import Builder
 from ...compiler.ir.node import Graph, Node
 from ...compiler.ir.types import ArrayType
 from ...compiler.kernel.collapse import collapse
+from ...compiler.kernel.convolve import contraction_kernel
 from ...compiler.kernel.form import Compute, Kernel, Loop, Statement
 from ...compiler.kernel.indexed import gather_kernel, scatter_kernel
 from ...compiler.kernel.lower import NotLowered, lower
@@ -55,11 +56,35 @@ class Segment:
     step: Step | None = None
 
 
+@dataclass(frozen=True)
+class Printed:
+    """A kernel's function: its symbol, the names of its arguments, its range, as in NativeStep."""
+
+    symbol: str
+    names: tuple[str, ...]
+    end: int
+    grain: int
+    cost: float
+
+    def step(
+        self, inputs: Sequence[Value], outputs: Sequence[Value], place: Callable[[Value], Argument]
+    ) -> NativeStep:
+        """A call with these values; scratch memory is the function's own."""
+        places = {f"a{n}": place(v) for n, v in enumerate(inputs)}
+        places |= {f"o{n}": place(v) for n, v in enumerate(outputs)}
+        arguments = [places.get(name, (-1, 0)) for name in self.names]
+        return NativeStep(self.symbol, arguments, 0, self.end, self.grain, self.cost)
+
+
 @dataclass
 class Code:
-    """The functions of a plan: symbols of kernels by their text, products, LLVM text by level."""
+    """The functions of a plan: symbols of kernels by their text, products, LLVM text by level.
+
+    `lowered` knows the kernels of bodies over memory of given strides.
+    """
 
     kernels: dict[str, str] = field(default_factory=dict)
+    lowered: dict[Any, Printed] = field(default_factory=dict)
     products: dict[str, None] = field(default_factory=dict)
     modules: dict[int, Module] = field(default_factory=dict)
 
@@ -109,6 +134,8 @@ class TableBuilder:
                 return [self.fused(step.node, values, outputs)]
             if step.node.op.name == "matmul":
                 return self.matmul(step.node, values, outputs[0])
+            if step.node.op.name == "contract_windows":
+                return [self.windows(step.node, values, outputs[0])]
             if step.node.op.name in ("reshape", "copy"):
                 return [self.copy(values[0], _seen_as(outputs[0], values[0]))]
             if step.node.op.name == "write":
@@ -154,8 +181,12 @@ class TableBuilder:
         body: Graph = attrs["body"].graph
         strides = [self.elements(v) for v in inputs]
         out_strides = [self.elements(v) for v in outputs]
-        space = choose_space(body, attrs["shape"], attrs["folded"], attrs["alignments"], strides, out_strides)
-        return self.kernel(lower("kernel", body, space, strides, out_strides), inputs, outputs)
+        key = body, attrs["shape"], attrs["folded"], attrs["alignments"], tuple(strides), tuple(out_strides)
+        known = self.code.lowered.get(key)
+        if known is None:
+            space = choose_space(body, *key[1:4], strides, out_strides)
+            known = self.code.lowered[key] = self.printed(lower("kernel", body, space, strides, out_strides))
+        return known.step(inputs, outputs, self.place)
 
     def copy(self, source: Value, target: Value) -> NativeStep:
         assert isinstance(target.type, ArrayType)
@@ -197,6 +228,11 @@ class TableBuilder:
         whole = [] if step.in_place == 0 else [self.copy(base, output)]
         return [*whole, self.kernel(kernel, [output, *indices], [value])]
 
+    def windows(self, node: Node, inputs: Sequence[Value], output: Value) -> NativeStep:
+        strides = [self.elements(v) for v in (*inputs, output)]
+        kernel = contraction_kernel(node, strides[0], strides[1], strides[2])
+        return self.kernel(kernel, inputs, [output])
+
     def in_range(self, number: int, node: Node, position: int) -> bool:
         """Whether an index array is known to be in range, or is an argument that is checked before the walk."""
         value = self.plan.values[number]
@@ -216,6 +252,10 @@ class TableBuilder:
         return False
 
     def kernel(self, kernel: Kernel, inputs: Sequence[Value], outputs: Sequence[Value]) -> NativeStep:
+        return self.printed(kernel).step(inputs, outputs, self.place)
+
+    def printed(self, kernel: Kernel) -> Printed:
+        """The function of a kernel, printed if no kernel with the same text was."""
         kernel = collapse(kernel)
         last = kernel.body[-1]
         end = last.extent if isinstance(last, Loop) else 1
@@ -225,14 +265,11 @@ class TableBuilder:
             symbol = f"kernel{len(self.code.kernels)}"
             print_kernel(kernel, symbol, self.code.module(code_level(kernel)), self.vector_bytes)
             self.code.kernels[text] = symbol
-        places = {f"a{n}": self.place(v) for n, v in enumerate(inputs)}
-        places |= {f"o{n}": self.place(v) for n, v in enumerate(outputs)}
-        arguments = [places.get(arg.name, (-1, 0)) for arg in kernel.args]
         cost = kernel_cost(kernel)
         grain = 0
         if kernel.parallel and isinstance(last, Loop) and cost > LEAST_SHARED:
             grain = 64 if last.kind == "vector" else 1
-        return NativeStep(self.code.kernels[text], arguments, 0, end, grain, cost)
+        return Printed(self.code.kernels[text], tuple(arg.name for arg in kernel.args), end, grain, cost)
 
     # ---- products
 
