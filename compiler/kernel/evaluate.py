@@ -29,6 +29,7 @@ from .form import (
 
 UFUNCS = {
     "add": np.add,
+    "multiply_add": np.add,
     "multiply": np.multiply,
     "maximum": np.maximum,
     "minimum": np.minimum,
@@ -95,7 +96,10 @@ class _Evaluator:
                 self.memory[statement.arg].write(np.broadcast_to(place, value.shape), value, statement.adds)
             elif isinstance(statement, Accumulate):
                 full = tuple(loop.extent for loop in self.loops)
-                self.folded[statement.accumulator] = np.broadcast_to(self.value(statement.value), full)
+                term = self.value(statement.value)
+                if statement.factor is not None:
+                    term = term * self.value(statement.factor)
+                self.folded.setdefault(statement.accumulator, []).append(np.broadcast_to(term, full))
             else:
                 self.loop(statement)
 
@@ -115,7 +119,7 @@ class _Evaluator:
             self.values[accumulator.name] = self.fold(accumulator, depth)
 
     def fold(self, accumulator: Accumulator, depth: int) -> Any:
-        terms = self.folded.pop(accumulator.name)
+        terms = np.stack(self.folded.pop(accumulator.name), axis=-1)
         ufunc = UFUNCS[accumulator.op]
         axes = tuple(range(depth, terms.ndim))
         total = ufunc.reduce(terms.astype(accumulator.dtype), axis=axes)

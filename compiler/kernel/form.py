@@ -87,18 +87,20 @@ class Store:
 
 @dataclass(frozen=True)
 class Accumulate:
-    """Fold a value into an accumulator of an enclosing loop."""
+    """Fold a value, or the product of two, into an accumulator of an enclosing loop."""
 
     accumulator: str
     value: str
+    factor: str | None = None
 
 
 @dataclass(frozen=True)
 class Accumulator:
     """A running value of a loop: set to `init` before it, readable under its name after it.
 
-    `op` is add, multiply, maximum, minimum, logical_or or logical_and. How its terms are grouped is the
-    printer's choice within the accuracy that the docs promise, and never depends on the number of threads.
+    `op` is add, multiply, maximum, minimum, logical_or or logical_and; or multiply_add, a sum of products of
+    which each may be added with one rounding, as in matrix products. How its terms are grouped is the printer's
+    choice within the accuracy that the docs promise, and never depends on the number of threads.
     """
 
     name: str

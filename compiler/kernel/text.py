@@ -31,7 +31,8 @@ def statement_lines(statement: Statement, indent: str) -> Iterator[str]:
         verb = "add" if statement.adds else "store"
         yield f"{indent}{verb} %{statement.value}, {statement.arg}{affine_text(statement.at)}{index}"
     elif isinstance(statement, Accumulate):
-        yield f"{indent}accumulate %{statement.value} into %{statement.accumulator}"
+        times = "" if statement.factor is None else f" * %{statement.factor}"
+        yield f"{indent}accumulate %{statement.value}{times} into %{statement.accumulator}"
     else:
         yield from loop_lines(statement, indent)
 

@@ -7,7 +7,7 @@ V3 bounds: every access lies inside its argument for all values of the loop vari
    checked by their index's own range when they run).
 V4 roles: inputs are not stored to; vector loops do not nest; a parallel kernel's last loop accumulates
    nothing.
-V5 accumulators: each belongs to an enclosing loop of its accumulate, and to one accumulate only.
+V5 accumulators: each belongs to an enclosing loop of its accumulates, which stand in one loop's body.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Verifier:
         self.dtypes: dict[str, np.dtype[Any]] = {}
         self.extents: dict[str, int] = {}
         self.open: dict[str, np.dtype[Any]] = {}
-        self.folded: set[str] = set()
+        self.folded: dict[str, tuple[str, ...]] = {}
         self.in_vector = False
 
     def fail(self, check: str, detail: str) -> None:
@@ -105,11 +105,13 @@ class _Verifier:
         self.define(statement.result, statement.dtype)
 
     def accumulate(self, statement: Accumulate) -> None:
-        if statement.accumulator not in self.open or statement.accumulator in self.folded:
-            self.fail("V5", f"%{statement.accumulator} is not open here, or accumulated into twice")
-        if self.dtype(statement.value) != self.open[statement.accumulator]:
-            self.fail("V2", f"%{statement.value} is accumulated into another dtype")
-        self.folded.add(statement.accumulator)
+        here = tuple(self.extents)
+        if statement.accumulator not in self.open or self.folded.get(statement.accumulator, here) != here:
+            self.fail("V5", f"%{statement.accumulator} is not open here, or accumulated into in two loops")
+        for name in (statement.value, statement.factor or statement.value):
+            if self.dtype(name) != self.open[statement.accumulator]:
+                self.fail("V2", f"%{name} is accumulated into another dtype")
+        self.folded[statement.accumulator] = here
 
     def loop(self, loop: Loop) -> None:
         if loop.variable in self.extents:

@@ -34,6 +34,8 @@ def is_native(node: Node) -> bool:
     if node.op.name in ("fused", "reshape", "copy", "write"):
         return True
     dtype = getattr(node.type, "dtype", None)
+    if node.op.name == "contract_windows":
+        return dtype in (np.float32, np.float64)
     return node.op.name == "matmul" and dtype in (np.float32, np.float64) and blas.find() is not None
 
 

@@ -26,6 +26,7 @@ from ...compiler.kernel.form import (
     Statement,
     Store,
 )
+from .loops import accumulates_in_vector, holds_vector, multiplies
 from .operations import compute
 from .types import DType, NotPrintable, constant, literal, memory_type, scalar_type, suffix, value_type
 
@@ -138,14 +139,17 @@ class _Printer:
 
     def address(self, arg: Arg, at: Affine, extra: str | None = None) -> str:
         """A pointer to the element at an affine place, the vector variable at the loop's first lane."""
-        place = str(at.offset)
+        place, pointer = "", f"%{arg.name}"
         for variable, stride in at.strides:
             index = self.variables[variable]
             term = index if stride == 1 else self.let(f"mul nsw i64 {index}, {stride}")
-            place = term if place == "0" else self.let(f"add nsw i64 {place}, {term}")
+            place = term if not place else self.let(f"add nsw i64 {place}, {term}")
         if extra is not None:
-            place = extra if place == "0" else self.let(f"add nsw i64 {place}, {extra}")
-        return self.let(f"getelementptr {memory_type(arg.dtype)}, ptr %{arg.name}, i64 {place}")
+            place = extra if not place else self.let(f"add nsw i64 {place}, {extra}")
+        for index in (place, str(at.offset) if at.offset else ""):
+            if index:
+                pointer = self.let(f"getelementptr {memory_type(arg.dtype)}, ptr {pointer}, i64 {index}")
+        return pointer
 
     def lane_pointers(self, arg: Arg, at: Affine, extra: str | None) -> str:
         """A vector of pointers, one a lane."""
@@ -274,6 +278,9 @@ class _Printer:
     def accumulate(self, statement: Accumulate) -> None:
         running = self.running[statement.accumulator]
         accumulator, lanes = running.accumulator, running.lanes
+        if statement.factor is not None:
+            self.multiply_add(running, statement.value, statement.factor)
+            return
         text = self.value(statement.value)
         type_ = value_type(accumulator.dtype, lanes)
         if self.vector is not None and lanes and self._owns_vector(accumulator):
@@ -285,6 +292,17 @@ class _Printer:
         running.current = compute(
             self, accumulator.op, [running.current, text], [accumulator.dtype] * 2, accumulator.dtype, lanes
         )
+
+    def multiply_add(self, running: _Running, value: str, factor: str) -> None:
+        """Add a product, with one rounding where the machine can; lanes past the end keep what they have."""
+        dtype, lanes, before = running.accumulator.dtype, running.lanes, running.current
+        type_, name = value_type(dtype, lanes), f"@llvm.fmuladd.{suffix(dtype, lanes)}"
+        self.declare(f"declare {type_} {name}({type_}, {type_}, {type_})")
+        operands = f"{type_} {self.value(value)}, {type_} {self.value(factor)}, {type_} {before}"
+        running.current = self.let(f"call {type_} {name}({operands})")
+        if self.vector is not None and lanes and self._owns_vector(running.accumulator):
+            mask = f"<{lanes} x i1> {self.mask}"
+            running.current = self.let(f"select {mask}, {type_} {running.current}, {type_} {before}")
 
     def two_sum(self, running: _Running, text: str, type_: str) -> None:
         """Add a term and gather the rounding error (Knuth, TAOCP vol. 2, 4.2.2, theorem B)."""
@@ -307,9 +325,9 @@ class _Printer:
     def loop(self, loop: Loop, begin: str, end: str) -> None:
         vector = loop.kind == "vector"
         sums = self._vector_sums
-        if not vector and self.vector is None and _holds_vector(loop):
+        if not vector and self.vector is None and holds_vector(loop):
             self._vector_sums = sums | {
-                a.name for a in loop.accumulators if _accumulates_in_vector(loop, a.name)
+                a.name for a in loop.accumulators if accumulates_in_vector(loop, a.name)
             }
         elif vector:
             self._vector_sums = sums | {a.name for a in loop.accumulators}
@@ -426,7 +444,8 @@ class _Printer:
             high = ", ".join(f"i32 {i + half}" for i in range(half))
             first = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{low}>")
             second = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{high}>")
-            text = compute(self, accumulator.op, [first, second], [dtype] * 2, dtype, half)
+            op = "add" if accumulator.op == "multiply_add" else accumulator.op
+            text = compute(self, op, [first, second], [dtype] * 2, dtype, half)
             lanes = half
         return self.let(f"extractelement {value_type(dtype, 1)} {text}, i64 0")
 
@@ -461,39 +480,15 @@ def _neutral(accumulator: Accumulator) -> Any:
     return accumulator.init
 
 
-def _holds_vector(loop: Loop) -> bool:
-    return any(isinstance(s, Loop) and (s.kind == "vector" or _holds_vector(s)) for s in loop.body)
-
-
-def _accumulates_in_vector(loop: Loop, name: str) -> bool:
-    """Whether the accumulate of this accumulator stands inside a vector loop below this one."""
-    return any(
-        isinstance(s, Loop)
-        and (
-            (
-                s.kind == "vector"
-                and any(isinstance(t, Accumulate) and t.accumulator == name for t in _flat(s))
-            )
-            or (s.kind != "vector" and _accumulates_in_vector(s, name))
-        )
-        for s in loop.body
-    )
-
-
-def _flat(loop: Loop) -> Any:
-    for statement in loop.body:
-        yield statement
-        if isinstance(statement, Loop):
-            yield from _flat(statement)
-
-
 def print_kernel(kernel: Kernel, symbol: str, module: Module, vector_bytes: int = 64) -> None:
     """Add a kernel's function to a module; vectors are twice as wide as a register of `vector_bytes`.
 
-    Raises NotPrintable for dtypes and ops without code.
+    Sums of products keep many vectors in registers at once, so theirs are as wide as one register. Raises
+    NotPrintable for dtypes and ops without code.
     """
     widths = [arg.dtype.itemsize for arg in kernel.args if arg.dtype.kind == "f"] or [
         arg.dtype.itemsize for arg in kernel.args
     ]
-    lanes = max(2, 2 * vector_bytes // max(widths, default=8))
+    registers = 1 if multiplies(kernel.body) else 2
+    lanes = max(2, registers * vector_bytes // max(widths, default=8))
     module.functions.append(_Printer(kernel, symbol, module, lanes).function())

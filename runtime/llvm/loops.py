@@ -1,0 +1,40 @@
+"""Questions about loops that the printer asks: where vectors run, and what is accumulated in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...compiler.kernel.form import Accumulate, Loop, Statement
+
+
+def holds_vector(loop: Loop) -> bool:
+    """Whether a vector loop stands inside."""
+    return any(isinstance(s, Loop) and (s.kind == "vector" or holds_vector(s)) for s in loop.body)
+
+
+def accumulates_in_vector(loop: Loop, name: str) -> bool:
+    """Whether the accumulate of this accumulator stands inside a vector loop below this one."""
+    return any(
+        isinstance(s, Loop)
+        and (
+            (s.kind == "vector" and any(isinstance(t, Accumulate) and t.accumulator == name for t in flat(s)))
+            or (s.kind != "vector" and accumulates_in_vector(s, name))
+        )
+        for s in loop.body
+    )
+
+
+def flat(loop: Loop) -> Iterator[Statement]:
+    """Every statement inside a loop."""
+    for statement in loop.body:
+        yield statement
+        if isinstance(statement, Loop):
+            yield from flat(statement)
+
+
+def multiplies(statements: Sequence[Statement]) -> bool:
+    """Whether there are sums of products among the statements."""
+    return any(
+        isinstance(s, Loop) and (any(a.op == "multiply_add" for a in s.accumulators) or multiplies(s.body))
+        for s in statements
+    )
