@@ -1,7 +1,8 @@
 """Settings that hold for every test: passes are verified, dead memory is poisoned, golden texts are files.
 
 `TAPELESS_CHECK` is set before anything imports the package, so each pass and plan of each compilation is
-verified; under `TAPELESS_POISON` whatever reads dead arena memory finds NaN there.
+verified; under `TAPELESS_POISON` whatever reads dead arena memory finds NaN there. Native code is generated
+anew, so a run leaves nothing behind and finds nothing from another.
 A golden test compares a whole text with a file; `python -m pytest tests --accept` writes the files anew, and
 the change is then read in the diff.
 """
@@ -15,6 +16,7 @@ from hypothesis import settings
 
 os.environ["TAPELESS_CHECK"] = "1"
 os.environ["TAPELESS_POISON"] = "1"
+os.environ["TAPELESS_CACHE_DIR"] = "off"
 
 # An example's time says nothing on a shared machine; the time of a whole test is bounded by pytest-timeout.
 settings.register_profile("tapeless", deadline=None)

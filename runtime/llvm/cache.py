@@ -8,6 +8,7 @@ folder is the user's own (mode 0700): code that somebody else could write there 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
@@ -35,7 +36,7 @@ class CacheWarning(UserWarning):
 
 
 def folder() -> Path | None:
-    """The folder for object code: TAPELESS_CACHE_DIR, else `tapeless` in XDG_CACHE_HOME or ~/.cache.
+    """The folder for object code: TAPELESS_CACHE_DIR, else tapeless/objects in XDG_CACHE_HOME or ~/.cache.
 
     None where TAPELESS_CACHE_DIR is empty or "off", and where there is no home.
     """
@@ -44,9 +45,9 @@ def folder() -> Path | None:
         return None if asked.strip().lower() in ("", "off") else Path(asked).expanduser().absolute()
     base = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):
-        return Path(base, "tapeless")
+        return Path(base, "tapeless", "objects")
     try:
-        return Path.home() / ".cache" / "tapeless"
+        return Path.home() / ".cache" / "tapeless" / "objects"
     except RuntimeError:
         return None
 
@@ -132,10 +133,8 @@ def _read(entry: Path) -> bytes | None:
     code = data[_HEAD:]
     if data[: len(_MAGIC)] != _MAGIC or hashlib.sha256(code).digest() != data[len(_MAGIC) : _HEAD]:
         return None
-    try:
+    with contextlib.suppress(OSError):
         os.utime(entry)
-    except OSError:
-        pass
     return code
 
 
