@@ -6,6 +6,7 @@ An instance is an arena with the addresses that belong to it; a call takes an in
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,12 +15,14 @@ import numpy as np
 from ...compiler.ir.node import Graph, Node
 from ...compiler.ir.types import ArrayType, ScalarType
 from ...compiler.kernel.lower import REDUCTIONS
+from ...compiler.passes.contractions import lower_contractions
 from ...compiler.passes.fuse import fuse
 from ...compiler.passes.native import plan_native
 from ...compiler.plan import Action, Place, Plan, Step, Target
 from ..arena import Arena, empty, window
 from . import blas, cache, engine, threads
 from .operations import is_printable
+from .stepwise import Poison, times
 from .table import Segment, TableBuilder
 from .walker import walker
 
@@ -55,11 +58,11 @@ class NativeExecutor:
     """Runs a graph natively; the interface is that of the NumPy executor.
 
     `executor(values)` takes the values of the params in order and returns one value an output, None for
-    commits. Calls are thread-safe and re-entrant.
+    commits. Calls are thread-safe and re-entrant. With TAPELESS_POISON=1 dead arena memory is spoiled.
     """
 
     def __init__(self, graph: Graph, layouts: Sequence[Any], targets: Sequence[Target]) -> None:
-        self.graph = fuse(graph, can_fuse)
+        self.graph = fuse(lower_contractions(graph), can_fuse)
         self.plan: Plan = plan_native(self.graph, layouts, targets, is_native)
         self._bases: dict[int, int] = {}
         self._constants = self._number_bases()
@@ -72,6 +75,7 @@ class NativeExecutor:
         self._tables = [self._table(s) for s in self.segments]
         self._enter, self._alive = walker()
         self._pool: list[_Instance] = []
+        self._poison = os.environ.get("TAPELESS_POISON", "") not in ("", "0")
         self._costs = [sum(step.cost for step in segment.native) for segment in self.segments]
         self._shares = [any(step.grain for step in segment.native) for segment in self.segments]
 
@@ -84,6 +88,14 @@ class NativeExecutor:
     def asm(self) -> str:
         """Assembly of the plan's kernels for this machine."""
         return "\n".join(engine.assembly(text, level) for level, text in self._texts.items())
+
+    def instance(self) -> _Instance:
+        """Another arena, bound to the plan."""
+        return _Instance(self)
+
+    def times(self, values: Sequence[Any], again: Callable[[int], bool]) -> list[list[float]]:
+        """Seconds of each step of the plan on these values, one list a round while `again(rounds done)`."""
+        return times(self, values, again)
 
     def _number_bases(self) -> list[Any]:
         """Give each buffer outside of the arena, and each constant, a base; the constants' arrays."""
@@ -180,6 +192,7 @@ class _Instance:
                 self.together.append(run)
             self.actions.append(run.ctypes.data)
         self.windows: dict[int, Any] = {}
+        self.poison = Poison(self) if executor._poison else None
 
     def window(self, number: int) -> Any:
         """The array of a value in the arena or of a constant."""
@@ -210,17 +223,25 @@ class _Instance:
             else:
                 action(call)  # type: ignore[operator]
 
-    def run(self, values: Sequence[Any]) -> list[Any]:
+    def bind(self, values: Sequence[Any]) -> tuple[_Call, tuple[Any, ...]]:
+        """A call with these values, and the arrays whose addresses the walker needs."""
         executor = self.executor
         for position, length in executor._checks:
             check_index(values[position], length)
         arrays = [values[i] for i in executor.param_slots]
         arrays = [a if type(a) is np.ndarray else np.asarray(a) for a in arrays]
         fresh = [empty(v.type.shape, v.type.dtype, v.strides) for v in executor.fresh_values]  # type: ignore[union-attr]
-        call = _Call(self, values, fresh)
-        arguments = (*arrays, *fresh)
+        return _Call(self, values, fresh), (*arrays, *fresh)
+
+    def run(self, values: Sequence[Any]) -> list[Any]:
+        executor = self.executor
+        call, arguments = self.bind(values)
         workers = threads.pool() if self.together else None
-        if workers is None or not workers.lock.acquire(blocking=False):
+        if self.poison is not None:
+            self.poison.spoil(call.fresh)
+        if self.poison is not None and self.poison.turn():
+            self.poison.walk(call, arguments)
+        elif workers is None or not workers.lock.acquire(blocking=False):
             self.walk(call, arguments, 1, 0)
         else:
             try:

@@ -37,7 +37,8 @@ Argument = tuple[int, int]
 class NativeStep:
     """A call: the symbol of its function, its arguments, the range of its outermost loop.
 
-    `grain` is at what multiples threads may cut the range, 0 for not at all; `cost` estimates nanoseconds.
+    `grain` is at what multiples threads may cut the range, 0 for not at all; `cost` estimates nanoseconds;
+    `source` is the number of the plan's step.
     """
 
     symbol: str
@@ -46,14 +47,16 @@ class NativeStep:
     end: int = 0
     grain: int = 0
     cost: float = 0.0
+    source: int = -1
 
 
 @dataclass
 class Segment:
-    """Steps that run one after the other: all native, or one by NumPy."""
+    """Steps that run one after the other: all native, or one by NumPy, which has a number in the plan."""
 
     native: list[NativeStep] = field(default_factory=list)
     step: Step | None = None
+    number: int = -1
 
 
 @dataclass(frozen=True)
@@ -107,17 +110,19 @@ class TableBuilder:
 
     def build(self) -> list[Segment]:
         """The segments in order."""
-        for step in self.plan.steps:
+        for number, step in enumerate(self.plan.steps):
             if step.action is Action.VIEW:
                 if self.plan.values[step.output].place is Place.RUNTIME:
-                    self.segments.append(Segment(step=step))
+                    self.segments.append(Segment(step=step, number=number))
                 continue
             made = self.native(step)
             if made is None:
-                self.segments.append(Segment(step=step))
+                self.segments.append(Segment(step=step, number=number))
                 continue
             if not self.segments or self.segments[-1].step is not None:
                 self.segments.append(Segment())
+            for call in made:
+                call.source = number
             self.segments[-1].native += made
         return self.segments
 

@@ -1,4 +1,4 @@
-"""The folder of object code: what is found there is what would be generated, and only the user's own is used."""
+"""The folder of object code: what is found there is what would be generated, and only one's own is used."""
 
 import os
 import subprocess
