@@ -28,6 +28,7 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "set_num_threads",
     "stop_gradient",
     "trace",
     "value_and_grad",
@@ -293,3 +294,21 @@ def draw(what: Graph | Plan, path: str | os.PathLike[str] | None = None, **optio
     from .compiler.draw import draw as draw_it
 
     return draw_it(what, path, **options)
+
+
+def set_num_threads(threads: int) -> None:
+    """How many threads natively compiled functions may use, the caller's own included.
+
+    It takes effect at their next calls. The environment's TAPELESS_NUM_THREADS sets the default, else the
+    CPUs that the process may use, 8 at the most.
+
+    Raises:
+        ValueError: fewer than one.
+
+    Example:
+        >>> import tapeless as tl
+        >>> tl.set_num_threads(2)
+    """
+    from .runtime.llvm import threads as workers
+
+    workers.set_num_threads(threads)

@@ -312,17 +312,7 @@ _threads: int | None = None
 
 
 def set_num_threads(threads: int) -> None:
-    """How many threads a compiled function may use, the caller's own included.
-
-    Takes effect for functions that are compiled or called afterwards. TAPELESS_NUM_THREADS sets the default.
-
-    Raises:
-        ValueError: fewer than one.
-
-    Example:
-        >>> import tapeless as tl
-        >>> tl.set_num_threads(1)
-    """
+    """How many threads a plan may use, the caller's own included; ValueError for fewer than one."""
     global _threads, _pool
     if threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
