@@ -51,7 +51,8 @@ class Ufunc:
     def __call__(self, *inputs: Any, out: Any = None, **options: Any) -> Any:
         if out is Ellipsis and any(map(is_traced, inputs)):
             return call(self._ufunc, *inputs, out=out, **options)
-        return self._ufunc(*inputs, **options) if out is None else self._ufunc(*inputs, out=out, **options)
+        result = self._ufunc(*inputs, **options) if out is None else self._ufunc(*inputs, out=out, **options)
+        return active(self._ufunc.__name__).constant(result) if type(result) is np.ndarray else result
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ufunc, name)
@@ -151,6 +152,18 @@ def run_bodies(*functions: Any) -> None:
 
 # ---- what bodies get instead of functions that NumPy does not dispatch
 
+
+def _conversion(convert: Callable[..., Any]) -> Callable[..., Any]:
+    """A conversion inside a body, where a concrete array can only be one that the body made."""
+
+    def made(value: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(value) is np.ndarray:
+            value = active("a NumPy function").constant(value)
+        return convert(value, *args, **kwargs)
+
+    return made
+
+
 for _name in (
     "array",
     "asarray",
@@ -159,9 +172,9 @@ for _name in (
     "asfortranarray",
     "asarray_chkfinite",
     "require",
-    "full",
 ):
-    replaces(getattr(np, _name))(getattr(conversion, _name))
+    replaces(getattr(np, _name))(_conversion(getattr(conversion, _name)))
+replaces(np.full)(conversion.full)
 
 
 def _known_result(function: Any) -> Any:

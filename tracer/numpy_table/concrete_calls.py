@@ -17,7 +17,7 @@ from ...compiler.ir.types import supported
 from ..errors import ClosureWriteError, TapelessError
 from ..stand_in import FunctionStandIn
 from ..trace import Trace
-from .elementwise import array_ufunc
+from .elementwise import TAKES_ELLIPSIS, array_ufunc
 from .registry import is_traced
 from .selection import Selection
 
@@ -93,7 +93,7 @@ def handler_of(function: Any) -> Callable[..., Any]:
         if any(any_of(v, _dispatches) for v in values):
             for value in values:
                 trace.note_scalar(value)
-            if kwargs.get("out") is Ellipsis and isinstance(function, np.ufunc):
+            if TAKES_ELLIPSIS and kwargs.get("out") is Ellipsis and isinstance(function, np.ufunc):
                 # NumPy keeps `out=...` to itself when it dispatches.
                 return array_ufunc(function, "__call__", args, kwargs)
             return function(*args, **kwargs)

@@ -129,7 +129,8 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> An
 
 _REQUIRED = {
     "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F",
-    "A": "A", "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O", "E": "E", "ENSUREARRAY": "E",
+    "A": "A", "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O", "OWNDATA": "O", "E": "E",
+    "ENSUREARRAY": "E",
 }  # fmt: skip
 
 

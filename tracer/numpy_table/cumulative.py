@@ -65,5 +65,7 @@ def _running(ufunc: np.ufunc) -> Any:
 
 implements(np.cumsum)(_running(np.add))
 implements(np.cumprod)(_running(np.multiply))
-run_bodies(np.cumulative_sum, np.cumulative_prod, np.diff, np.ediff1d, np.trapezoid)
+run_bodies(np.diff, np.ediff1d, np.trapezoid)
+if hasattr(np, "cumulative_sum"):
+    run_bodies(np.cumulative_sum, np.cumulative_prod)
 add_methods({"cumsum": np.cumsum, "cumprod": np.cumprod})

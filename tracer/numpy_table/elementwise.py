@@ -6,6 +6,7 @@ primitive of the ufunc's name. What is known while tracing is computed at once.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -38,6 +39,18 @@ SCIPY = frozenset(
         "log_ndtr", "logit", "ndtr", "psi", "rel_entr", "xlog1py", "xlogy",
     )
 )  # fmt: skip
+
+
+def takes_ellipsis() -> bool:
+    """Whether ufuncs of this version of NumPy take `out=...`."""
+    try:
+        np.add(1, 1, out=...)
+    except TypeError:
+        return False
+    return True
+
+
+TAKES_ELLIPSIS = takes_ellipsis()
 
 
 @lru_cache(maxsize=1024)
@@ -177,6 +190,8 @@ def _outs(trace: Trace, ufunc: np.ufunc, out: Any) -> tuple[list[Any], bool]:
     if type(out) is not tuple:
         out = (out,)
     if len(out) == 1 and out[0] is Ellipsis:
+        if not TAKES_ELLIPSIS:
+            raise TypeError("return arrays must be of ArrayType")
         return [None] * ufunc.nout, True
     lifted: list[Any] = [None if o is None else trace.lift(o) for o in out]
     for o in lifted:
@@ -186,6 +201,9 @@ def _outs(trace: Trace, ufunc: np.ufunc, out: Any) -> tuple[list[Any], bool]:
             if not o.shadow.flags.writeable:
                 raise ValueError("output array is read-only")
             trace.check_writeable(o)
+    memories = [id(o.storage) for o in lifted if o is not None]
+    if len(set(memories)) < len(memories):
+        raise refuse(f"np.{ufunc.__name__} with two results in one array")
     return lifted + [None] * (ufunc.nout - len(lifted)), False
 
 
@@ -286,6 +304,13 @@ def operator_power(base: Any, exponent: Any, out: Any = None) -> Any:
         out.shadow[...] = value
         out.storage.touched()
         return out
+    if out is not None:
+        _outs(trace, np.power, out)
+    if type(x) is TracedArray and not x.scalar and x.dtype == np.bool_ and weak_type(y) is int:
+        # The square of booleans, and no other power, is an int8: a traced exponent has to be known.
+        y = operator.index(y)
+        if y == 2:
+            return call(np.square, x, out=out)
     of_scalars = type(x) is not TracedArray and type(y) is TracedArray and y.scalar and out is None
     if not of_scalars and (
         type(x) is not TracedArray or (type(y) is TracedArray and y.shape) or weak_type(y) == np.bool_

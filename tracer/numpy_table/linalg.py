@@ -97,9 +97,15 @@ def _register_gufuncs() -> None:
         for op in ("eigh", "eigvalsh"):
             real: Any = getattr(np.linalg, op)
             gufunc(f"{op}_{triangle}", [2], op, lambda a, f=real, u=letter: f(a, u), lower=not upper)
-    for name, full in (("svd_f", True), ("svd_s", False)):
-        gufunc(name, [2], "svd", lambda a, f=full: np.linalg.svd(a, full_matrices=f), full_matrices=full)
-    gufunc("svd", [2], "svdvals", lambda a: np.linalg.svd(a, compute_uv=False))
+
+    def svd_of(full: bool) -> Callable[..., Any]:
+        return lambda a: np.linalg.svd(a, full_matrices=full)
+
+    # Older versions have one for tall and one for wide matrices.
+    for name in ("svd", "svd_m", "svd_n"):
+        gufunc(f"{name}_f", [2], "svd", svd_of(True), full_matrices=True)
+        gufunc(f"{name}_s", [2], "svd", svd_of(False), full_matrices=False)
+        gufunc(name, [2], "svdvals", lambda a: np.linalg.svd(a, compute_uv=False))
 
     @implements(umath.solve1)
     def solve1(a: Any, b: Any, signature: str | None = None, **options: Any) -> Any:
@@ -240,14 +246,14 @@ _general("eigvals", np.linalg.eigvals)
 def cond(x: Any, p: Any = None) -> Any:
     """np.linalg.cond; a singular matrix raises at run time unless p is None, 2 or -2."""
     a = trace_of(x).array(x)
-    _checked(np.linalg.cond, a, p)
+    kind = _checked(np.linalg.cond, a, p).dtype
     if p is None or p in (2, -2):
         s = np.linalg.svd(a, compute_uv=False)
         result = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     else:
         result = np.linalg.norm(a, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(a), p, axis=(-2, -1))
     broken = np.isnan(result) & ~np.isnan(a).any(axis=(-2, -1))
-    filled = np.where(broken, result.dtype.type(np.inf), result)
+    filled: Any = np.where(broken, result.dtype.type(np.inf), result).astype(kind, copy=False)
     return filled if filled.ndim else filled[()]
 
 

@@ -54,13 +54,19 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return finish(trace, node, np.dot, [x.shadow, y.shadow])
 
 
+def _rows_together(x: TracedArray) -> bool:
+    """Whether the rows or the columns of a matrix lie each in one piece, as BLAS takes them."""
+    strides = x.shadow.strides
+    return min(strides) == x.itemsize and (_contiguous(x) or max(strides) >= x.itemsize * min(x.shape))
+
+
 def _is_matrix_product(x: TracedArray, y: TracedArray) -> bool:
     """Whether np.dot and np.matmul round alike: not where NumPy takes another path for strided vectors."""
     if not 1 <= min(x.ndim, y.ndim) <= max(x.ndim, y.ndim) <= 2:
         return False
     if x.ndim == y.ndim == 2:
         if x.shape[0] > 1 and y.shape[1] > 1:
-            return True
+            return _rows_together(x) and _rows_together(y)
         if "c" in (x.dtype.kind, y.dtype.kind):
             return False
     return _contiguous(x) and _contiguous(y)

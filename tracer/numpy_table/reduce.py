@@ -245,8 +245,13 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     """np.count_nonzero: a sum of booleans."""
     x = trace_of(a).array(a)
     hits = x if x.dtype.kind == "b" else np.not_equal(x, x.dtype.type(0))
-    total = np.sum(hits, axis=axis, dtype=np.intp, keepdims=keepdims)
-    return total
+    total: Any = np.sum(hits, axis=axis, dtype=np.intp, keepdims=keepdims)
+    counted: Any = np.count_nonzero(())
+    if axis is not None or keepdims or type(counted) is not int:
+        return total
+    # Some versions of NumPy give a Python int.
+    trace = total.owner
+    return int(total) if total.constant else trace.number(trace.builder.item(trace.operand(total)), 0)
 
 
 add_methods(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..traced_array import TracedArray, TracedNumber, add_methods
-from .bodies import private, run_bodies, transplanted
+from .bodies import body, private, run_bodies, transplanted
+from .layout import miniature
 from .registry import implements, trace_of
 
 
@@ -36,7 +37,10 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
         return _round_complex(x, decimals, out)
     if x.dtype.kind in "iu" and decimals >= 0:
         if out is None:
-            return x if x.scalar else x.copy(order="K")[() if not x.ndim else ...]
+            small = miniature(x.shadow)
+            if x.scalar or small.round(decimals) is small:
+                return x
+            return x.copy(order="K")[() if not x.ndim else ...]
         _check_shape(x, out)
         out[...] = x
         return out
@@ -78,7 +82,7 @@ def _scaled(x: TracedArray, decimals: int, out: Any) -> Any:
 def _round_complex(x: TracedArray, decimals: int, out: Any) -> Any:
     result = out
     if out is None:
-        result = x.owner.constant(np.zeros(x.shape, x.dtype, order=_order(x)))  # type: ignore[call-overload]
+        result = x.owner.constant(np.zeros_like(x.shadow))
     else:
         _check_shape(x, out)
     real, imag = round_(np.real(x), decimals), round_(np.imag(x), decimals)
@@ -87,7 +91,17 @@ def _round_complex(x: TracedArray, decimals: int, out: Any) -> Any:
     return result if result.ndim or out is not None else result[()]
 
 
+_fix = body(np.fix)
+
+
+@implements(np.fix)
+def fix(x: Any, out: Any = None) -> Any:
+    """np.fix: rounded towards zero; some versions of NumPy unwrap 0-d results by the class of the array."""
+    result = _fix(x, out)
+    return result[()] if out is None and not result.ndim else result
+
+
 run_bodies(
-    np.clip, np.fix, np.nan_to_num, np.isposinf, np.isneginf, np.isreal, np.iscomplex, np.angle, np.unwrap,
+    np.clip, np.nan_to_num, np.isposinf, np.isneginf, np.isreal, np.iscomplex, np.angle, np.unwrap,
 )  # fmt: skip
 add_methods({"clip": clip_method, "round": np.round})

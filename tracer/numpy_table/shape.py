@@ -59,6 +59,8 @@ def through_shadow(function: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
     def wrap(result: Any) -> Any:
         if type(result) in (list, tuple):
             return type(result)(wrap(r) for r in result)
+        if isinstance(result, np.generic) and not parent.ndim:
+            return parent[()]
         if shares(parent, result):
             return rewrap(trace, parent, result)
         raise refuse(f"np.{function.__name__} that copies")
@@ -70,7 +72,8 @@ def _register_views() -> None:
     for function in (
         np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims, np.flip, np.fliplr,
         np.flipud, np.rot90, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.diagonal,
-        np.broadcast_to, np.matrix_transpose, np.linalg.diagonal, np.linalg.matrix_transpose, np.unstack,
+        np.broadcast_to, np.matrix_transpose, np.linalg.diagonal, np.linalg.matrix_transpose,
+        *([np.unstack] if hasattr(np, "unstack") else []),
         np.lib.stride_tricks.sliding_window_view,
     ):  # fmt: skip
 
@@ -130,11 +133,21 @@ def _reshaped(trace: Trace, parent: TracedArray, shadow: Array, order: str) -> T
 def _looks_again(shadow: Array, path: Any) -> bool:
     """Whether a path of transposes and reshapes needs no copy of this memory."""
     for name, attrs in path:
-        try:
-            options = {"copy": False} if name == "reshape" else {}
-            shadow = getattr(shadow, name)(*(value for _, value in attrs), **options)
-        except ValueError:
+        (value,) = (value for _, value in attrs)
+        if name == "reshape" and not _reshapes_in_place(shadow, value):
             return False
+        shadow = getattr(shadow, name)(value)
+    return True
+
+
+def _reshapes_in_place(shadow: Array, shape: tuple[int, ...]) -> bool:
+    try:
+        shadow.reshape(shape, copy=False)
+    except ValueError:
+        return False
+    except TypeError:
+        # NumPy 2.0 has no `copy`.
+        return not shadow.size or np.may_share_memory(shadow, shadow.reshape(shape))
     return True
 
 
@@ -174,7 +187,9 @@ def flatten(array: Any, order: str = "C") -> Any:
     """`x.flatten()`: always a copy."""
     trace = trace_of(array)
     parent = in_memory(trace, array)
-    return _reshaped(trace, parent, np.empty(parent.size, parent.dtype), order)
+    shadow = parent.shadow
+    shadow = shadow.flatten(order) if parent.constant else np.empty(shadow.size, shadow.dtype)  # type: ignore[arg-type]
+    return _reshaped(trace, parent, shadow, order)
 
 
 def set_shape(array: TracedArray, shape: Any) -> None:
@@ -291,6 +306,10 @@ def view(array: Any, dtype: Any = None, type: Any = None) -> Any:
     parent = trace.array(array)
     if type is not None:
         raise refuse("view(type=…)")
+    if parent.scalar:
+        model = parent.dtype.type(0).view(dtype or parent.dtype)
+        window = view(in_memory(trace, parent), model.dtype)
+        return window[()]
     shadow = parent.shadow.view() if dtype is None else parent.shadow.view(dtype)
     if shadow.dtype == parent.dtype:
         return trace.window(

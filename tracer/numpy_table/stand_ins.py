@@ -220,7 +220,8 @@ def function_stand_ins() -> dict[ModuleType, dict[str, Any]]:
         "geterr": floating_point.user_settings,
     }
     for name in (
-        "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require",
+        "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite",
+        "require",
     ):  # fmt: skip
         handlers[name] = _conversion(getattr(np, name), getattr(conversion, name))
     for name in (

@@ -7,6 +7,7 @@ where it would only raise or warn.
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -27,15 +28,15 @@ def _given(value: Any, default: Any) -> Any:
 def _count(x: Any, axis: Any, where: Any, keepdims: bool) -> Any:
     """How many elements a mean divides by: a number, or an array under a mask."""
     if where is True:
-        return np.intp(np.prod([x.shape[k] for k in normal_axes(axis, x.ndim)], dtype=int))
+        return np.intp(math.prod(x.shape[k] for k in normal_axes(axis, x.ndim)))
     mask: Any = np.broadcast_to(where, x.shape)
     return ufunc_reduce(np.add, mask, axis, np.intp, None, keepdims)
 
 
-def _divided(total: Any, count: Any) -> Any:
-    """A total divided by its count, in its own dtype and, if it is an array, in place."""
-    if total.scalar:
-        return (total / count).astype(total.dtype)
+def _divided(total: Any, count: Any, out: Any = None) -> Any:
+    """A total divided by its count, in its own dtype; in place if it is the caller's `out`."""
+    if out is None:
+        return call(np.true_divide, total, count).astype(total.dtype, copy=False)
     return np.true_divide(total, count, out=total, casting="unsafe", subok=False)
 
 
@@ -60,7 +61,7 @@ def mean(
         elif x.dtype == np.float16:
             dtype, half = np.dtype("f4"), True
     total = ufunc_reduce(np.add, x, axis, dtype, out, keepdims, where=where)
-    result = _divided(total, count)
+    result = _divided(total, count, out)
     return result.astype(np.float16) if half and out is None else result
 
 
@@ -87,13 +88,13 @@ def var(
         mean = _divided(mean, divisor)
     squares = _squares(x, call(np.subtract, x, mean, out=...))
     total = ufunc_reduce(np.add, squares, axis, dtype, out, keepdims, where=where)
-    return _divided(total, np.maximum(count - ddof, 0))
+    return _divided(total, np.maximum(count - ddof, 0), out)
 
 
 def _squares(x: TracedArray, deviation: Any) -> Any:
     """Squared sizes of deviations, in memory as NumPy leaves them."""
     if x.dtype.kind in "fiu":
-        return np.square(deviation, out=deviation)
+        return call(np.square, deviation, out=...)
     if deviation.dtype.kind == "c":
         real, imag = np.real(deviation), np.imag(deviation)
         np.square(real, out=real)

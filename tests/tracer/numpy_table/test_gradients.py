@@ -104,7 +104,6 @@ OF_VECTORS = {
         np.cumsum(x),
         np.cumprod(x),
         np.maximum.accumulate(x),
-        np.cumulative_sum(x, include_initial=True),
     ),
     "differences": lambda x: (
         np.diff(x, 2),
@@ -223,7 +222,7 @@ OF_MATRICES = {
     ),
     "vectors": lambda a: (
         np.vecdot(a, a**2),
-        np.matvec(a, a[0]),
+        np.outer(a[1], a[0]),
         np.outer(a[0], a[1]),
         np.dot(a[None], a),
         np.inner(a, a),

@@ -55,7 +55,7 @@ PROGRAMS = {
         written_through(
             lambda x: np.split(x, 2),
             lambda x: np.array_split(x, 3, axis=1),
-            np.unstack,
+            lambda x: np.unstack(x),
             lambda x: np.hsplit(x, [1, 2]),
             lambda x: np.vsplit(x, 2),
         ),
