@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .compiler.passes.manager import Options
     from .compiler.plan import Plan
     from .compiler.rules.rule import RuleSet
+    from .runtime.profile import Profile
     from .specialize import Specialization
 
 CACHE_SIZE = 256
@@ -264,6 +265,43 @@ class CompiledFunction:
         leaves, _ = signature.flatten((args, kwargs) if kwargs else args)
         values = found.assembler.gather(leaves)
         return bisect(found, values, self._switches(), tolerance)
+
+    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+        """Seconds and bytes of each step of the plan for these arguments, with the lines they come from.
+
+        The plan runs some rounds on copies of the arguments; `str` of the result is a table. The reference
+        interpreter has no plan of its own: its functions are timed as the NumPy executor runs them.
+
+        Example:
+            >>> import numpy as np
+            >>> import tapeless as tl
+            >>> f = tl.compile(lambda x: np.sort(x) + 1, executor="numpy")
+            >>> [step.what for step in f.profile(np.ones(3)).steps]
+            ['sort', 'add']
+        """
+        from .specialize import profile
+
+        if self._static:
+            args, kwargs = self._wrap_static(args, kwargs)
+        found = self._specialize(args, kwargs)
+        leaves, _ = signature.flatten((args, kwargs) if kwargs else args)
+        return profile(found, found.assembler.gather(leaves))
+
+    @property
+    def llvm(self) -> str:
+        """LLVM text of the kernels that were compiled last; RuntimeError without the native executor."""
+        return self._native().llvm  # type: ignore[no-any-return]
+
+    @property
+    def asm(self) -> str:
+        """Assembly of the kernels that were compiled last; RuntimeError without the native executor."""
+        return self._native().asm  # type: ignore[no-any-return]
+
+    def _native(self) -> Any:
+        run = self.last.run
+        if getattr(run, "name", "") != "native":
+            raise RuntimeError(f"{self.__name__} was compiled for NumPy: executor='native' makes kernels")
+        return run
 
     def draw(
         self, path: str | os.PathLike[str] | None = None, *args: Any, plan: bool = False, **kwargs: Any

@@ -7,7 +7,7 @@ This module loads the three stages; `compiled.py` imports it when the first func
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .compiler import pipeline
 from .compiler.passes.bisect import Finding
@@ -20,7 +20,10 @@ from .tracer.assemble import Assembler
 from .tracer.function import TracedFunction, leaf_names, trace_function
 from .tracer.trace import NeedsStatic
 
-__all__ = ["Specialization", "bisect", "leaf_names", "make_options", "trace_with_demands"]
+if TYPE_CHECKING:
+    from .runtime.profile import Profile
+
+__all__ = ["Specialization", "bisect", "leaf_names", "make_options", "profile", "trace_with_demands"]
 
 
 def make_options(fast_math: bool, disabled: frozenset[str], rules: Sequence[RuleSet]) -> Options:
@@ -78,3 +81,11 @@ def bisect(
 ) -> Finding | None:
     """The pass that changed a value of a traced graph; None if none did."""
     return pipeline.bisect(found.traced.graph, interpret, values, options, tolerance=tolerance)
+
+
+def profile(found: Specialization, values: Sequence[Any]) -> Profile:
+    """Time the steps of a specialization on copies of the values."""
+    from .runtime.profile import profile as measured
+
+    run = NumpyExecutor(found.plan) if isinstance(found.run, InterpretExecutor) else found.run
+    return measured(run, found.plan, values)

@@ -54,8 +54,8 @@ def whereabouts(node: Node) -> str:
 class _Program:
     """The compiled chunks of a plan in one of its two forms."""
 
-    def __init__(self, plan: Plan, *, aside: bool, poison: bool) -> None:
-        writer = Writer(plan, aside=aside, poison=poison)
+    def __init__(self, plan: Plan, *, aside: bool, poison: bool, clock: Any = None) -> None:
+        writer = Writer(plan, aside=aside, poison=poison, clock=clock)
         self.chunks: list[Chunk] = writer.write()
         self.slots = len(writer.names.slots)
         self.binders = [_function(chunk.source) for chunk in self.chunks]
@@ -105,6 +105,8 @@ class NumpyExecutor:
     nothing is written to an argument before the last step is done (see `careful`).
     """
 
+    name = "numpy"
+
     def __init__(self, plan: Plan, *, poison: bool | None = None, aside: bool = False) -> None:
         self.plan = plan
         if poison is None:
@@ -126,6 +128,19 @@ class NumpyExecutor:
         if self._careful is None:
             self._careful = NumpyExecutor(self.plan, poison=self.poison, aside=True)
         return self._careful
+
+    def times(self, values: Sequence[Any], again: Callable[[int], bool]) -> list[list[float]]:
+        """Seconds of each step of the plan on these values, one list a round while `again(rounds done)`."""
+        from .profile import Stopwatch
+
+        watch = Stopwatch(len(self.plan.steps))
+        run = _Program(self.plan, aside=False, poison=False, clock=watch).bind()
+        rounds: list[list[float]] = []
+        while again(len(rounds)):
+            watch.start()
+            run(values)
+            rounds.append(watch.seconds)
+        return rounds
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         if self._commits and warnings_may_raise():

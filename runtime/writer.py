@@ -35,11 +35,12 @@ class Writer:
 
     `aside` keeps direct commits out of the caller's memory until the end, for calls in which a
     floating-point error could raise half-way. `poison` fills dead arena memory, and fresh arrays before
-    anything is in them, with ones bits.
+    anything is in them, with ones bits. `clock` is called with the number of each step behind it.
     """
 
-    def __init__(self, plan: Plan, *, aside: bool = False, poison: bool = False) -> None:
+    def __init__(self, plan: Plan, *, aside: bool = False, poison: bool = False, clock: Any = None) -> None:
         self.plan = plan
+        self.clock = clock
         self.aside = aside
         self.poison = poison
         self.names = Naming(plan, aside=aside)
@@ -112,6 +113,8 @@ class Writer:
             else:
                 self._compute(step, output)
         self._bury(number)
+        if self.clock is not None:
+            self.line(f"{self.names.bind(self.clock, 'clock')}({number})")
 
     def _compute(self, step: Step, output: Value) -> None:
         node = step.node

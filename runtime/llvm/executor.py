@@ -61,6 +61,8 @@ class NativeExecutor:
     commits. Calls are thread-safe and re-entrant. With TAPELESS_POISON=1 dead arena memory is spoiled.
     """
 
+    name = "native"
+
     def __init__(self, graph: Graph, layouts: Sequence[Any], targets: Sequence[Target]) -> None:
         self.graph = fuse(lower_contractions(graph), can_fuse)
         self.plan: Plan = plan_native(self.graph, layouts, targets, is_native)
