@@ -15,6 +15,7 @@ import numpy as np
 from ...compiler.ir.node import Graph, Node
 from ...compiler.ir.types import ArrayType, ScalarType
 from ...compiler.kernel.lower import REDUCTIONS
+from ...compiler.passes.batch_last import batch_last
 from ...compiler.passes.contractions import lower_contractions
 from ...compiler.passes.fuse import fuse
 from ...compiler.passes.native import plan_native
@@ -64,7 +65,7 @@ class NativeExecutor:
     name = "native"
 
     def __init__(self, graph: Graph, layouts: Sequence[Any], targets: Sequence[Target]) -> None:
-        self.graph = fuse(lower_contractions(graph), can_fuse)
+        self.graph = fuse(batch_last(lower_contractions(graph)), can_fuse)
         self.plan: Plan = plan_native(self.graph, layouts, targets, is_native)
         self._bases: dict[int, int] = {}
         self._constants = self._number_bases()
