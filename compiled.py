@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .tracer import signature
 from .tracer.frames import hide_internal_frames
 from .tracer.signature import Static
-from .tracer.state import current
+from .tracer.state import active
 
 if TYPE_CHECKING:
     from .compiler.ir.node import Graph
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from .specialize import Specialization
 
 CACHE_SIZE = 256
+WARM_WAYS = 4
+CALLS_TO_WARM = 2
+MISS = signature.MISS
 RETRACES_BEFORE_WARNING = 5
 EXECUTORS = ("auto", "native", "numpy", "interpret")
 
@@ -88,25 +91,32 @@ class CompiledFunction:
         self._history: list[list[tuple[str, str]]] = []
         self._reasons: list[str] = []
         self._latest: Specialization | None = None
+        self._warm: tuple[Callable[[Any, Any], Any], ...] = ()
         self._lock = threading.RLock()
         self.stats = Stats()
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if current() is not None:
+        if active.trace is not None:
             return self.function(*args, **kwargs)
         self.stats.calls += 1
-        if self._static:
-            args, kwargs = self._wrap_static(args, kwargs)
         try:
+            for warm in self._warm:
+                result = warm(args, kwargs)
+                if result is not MISS:
+                    return result
+            if self._static:
+                args, kwargs = self._wrap_static(args, kwargs)
             leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
             try:
-                found = self._cache.get(self._key(leaves, tree))
+                found = self._cache.get(self._key(leaves, tree, args, kwargs))
             except TypeError:
                 self._check(leaves, args, kwargs)
                 raise
             if found is None or (found.guards is not None and found.guards.changed()):
                 found = self._specialize(args, kwargs)
+            elif found.calls_to_warm:
+                self._warm_up(found, args, kwargs, tree)
             return found(leaves, args, kwargs)
         except Exception as error:
             raise hide_internal_frames(error)  # noqa: B904
@@ -125,13 +135,13 @@ class CompiledFunction:
         wrapped = tuple(Static(a) if i in self._static else a for i, a in enumerate(args))
         return wrapped, {k: Static(v) if k in self._static else v for k, v in kwargs.items()}
 
-    def _key(self, leaves: Sequence[Any], tree: Any) -> Any:
+    def _key(self, leaves: Sequence[Any], tree: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         static = self._on_demand.get(tree)
         if static:
             keys = tuple([signature.leaf_key(leaf, i in static) for i, leaf in enumerate(leaves)])
         else:
             keys = tuple(map(signature.leaf_key, leaves))
-        return tree, keys, signature.overlaps(leaves)
+        return tree, keys, signature.overlaps(leaves), signature.shared_containers(args, kwargs)
 
     def _check(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise ArgumentError for a leaf that has no signature."""
@@ -146,7 +156,7 @@ class CompiledFunction:
 
         with self._lock:
             leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
-            found = self._cache.get(self._key(leaves, tree))
+            found = self._cache.get(self._key(leaves, tree, args, kwargs))
             reason = found.guards.changed() if found is not None and found.guards is not None else ""
             if found is None or reason:
                 static = self._on_demand.get(tree, frozenset())
@@ -154,12 +164,27 @@ class CompiledFunction:
                 if demanded:
                     self._on_demand[tree] = demanded
                 found = Specialization(traced, self._executor, self._donated(args, kwargs), self._switches())
-                self._cache[self._key(leaves, tree)] = found
+                self._cache[self._key(leaves, tree, args, kwargs)] = found
+                self._warm = ()
+                for other in self._cache.values():
+                    other.calls_to_warm = CALLS_TO_WARM
                 if len(self._cache) > CACHE_SIZE:
                     self._cache.popitem(last=False)
                 self._remember(args, kwargs, leaves, tree, reason)
             self._latest = found
             return found
+
+    def _warm_up(
+        self, found: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any], tree: Any
+    ) -> None:
+        """Write the straight way of calls like this one, if it was seen often enough."""
+        with self._lock:
+            found.calls_to_warm = max(0, found.calls_to_warm - 1)
+            if found.calls_to_warm or found not in self._cache.values():
+                return
+            warm = found.warm_up(args, kwargs, self._on_demand.get(tree, frozenset()))
+            if warm is not None:
+                self._warm = (warm, *self._warm[: WARM_WAYS - 1])
 
     def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
         """The numbers of the leaves that belong to donated arguments."""

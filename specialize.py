@@ -19,6 +19,7 @@ from .runtime.interpret import InterpretExecutor, interpret
 from .tracer.assemble import Assembler
 from .tracer.function import TracedFunction, leaf_names, trace_function
 from .tracer.trace import NeedsStatic
+from .tracer.warm import make_warm
 
 if TYPE_CHECKING:
     from .runtime.profile import Profile
@@ -57,6 +58,7 @@ class Specialization:
             i for i, source in enumerate(traced.sources) if source.kind == "leaf" and source.index in donated
         )
         self.assembler = Assembler(traced)
+        self.calls_to_warm = 0
         self.plan: Plan
         self.run: Any
         if executor == "native":
@@ -68,6 +70,12 @@ class Specialization:
             self.plan = make_plan(self.graph, traced.layouts, targets, donated=params)
             reference = executor == "interpret"
             self.run = InterpretExecutor(self.graph, targets) if reference else NumpyExecutor(self.plan)
+
+    def warm_up(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], static: frozenset[int]
+    ) -> Callable[[Any, Any], Any] | None:
+        """The straight way for calls like this one; None where there is none."""
+        return make_warm(self.assembler, self.run.__call__, args, kwargs, static)
 
     def __call__(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.overlap is not None:

@@ -86,7 +86,7 @@ class Assembler:
                 return made[spec.key]
             value = make(spec)
             if spec.view is not None:
-                value = _viewed(value, spec.view)
+                value = viewed(value, spec.view)
             if spec.key:
                 made[spec.key] = value
             return value
@@ -122,7 +122,8 @@ class Assembler:
         return result
 
 
-def _viewed(base: Any, view: View) -> Any:
+def viewed(base: Any, view: View) -> Any:
+    """A result that looks at the memory of another array."""
     array = view_at(base, view.offset, view.shape, view.strides, view.dtype)
     if not view.writeable:
         array.flags.writeable = False

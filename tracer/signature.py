@@ -17,13 +17,14 @@ import optree
 
 from ..compiler.ir.types import supported
 from .errors import ArgumentError, make_error
-from .tree import slots
+from .tree import is_container, slots
 
 NAMESPACE = "tapeless"
 _insertion_order = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
 _insertion_order.__enter__()
 
 NUMBERS = (int, float, complex)
+MISS: Any = object()
 _registered: set[type] = set()
 _plain_leaves: set[type] = {np.ndarray, int, float, complex, bool, str}
 
@@ -75,6 +76,11 @@ def _register(kind: type) -> None:
         raise AssertionError("trees are put together by tracer/tree.py")
 
     optree.register_pytree_node(kind, take_apart, build, namespace=NAMESPACE)
+
+
+def is_registered(kind: type) -> bool:
+    """Whether a class of containers is taken apart by its slots."""
+    return kind in _registered
 
 
 def leaf_key(leaf: Any, static: bool = False) -> Any:
@@ -148,10 +154,27 @@ def check_leaf(leaf: Any, name: str) -> None:
         ) from None
 
 
+def shared_containers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[int, int], ...]:
+    """Pairs (number, first number) of containers that can change and are met again; empty in most calls."""
+    first: dict[int, int] = {}
+    pairs: list[tuple[int, int]] = []
+    waiting = [*args, *kwargs.values()]
+    for number, value in enumerate(waiting):
+        kind = type(value)
+        if kind in _plain_leaves or not (kind in (dict, list, tuple) or is_container(value)):
+            continue
+        known = number if issubclass(kind, tuple) else first.setdefault(id(value), number)
+        if known == number:
+            waiting += [child for _, child in slots(value)]
+        else:
+            pairs.append((number, known))
+    return tuple(pairs)
+
+
 def overlaps(leaves: Sequence[Any]) -> tuple[Any, ...]:
     """How leaves share state: groups of (leaf, twin, byte offset) of arrays that overlap, and repeats.
 
-    Empty when every array owns its memory and nothing is passed twice, which is proved without bounds.
+    Empty when each array looks at the memory of another owner, which is proved without bounds.
     """
     arrays = [(i, leaf) for i, leaf in enumerate(leaves) if type(leaf) is np.ndarray]
     shared: tuple[Any, ...] = ()
@@ -159,9 +182,8 @@ def overlaps(leaves: Sequence[Any]) -> tuple[Any, ...]:
         shared = _shared_generators(leaves)
     if len(arrays) < 2:
         return shared
-    if len({id(a) for _, a in arrays}) == len(arrays) and all(
-        a.base is None and a.flags.owndata for _, a in arrays
-    ):
+    owners = {id(memory(a)) for _, a in arrays}
+    if len(owners) == len(arrays) and id(None) not in owners:
         return shared
     return (*_groups(arrays), *shared)
 
@@ -172,6 +194,14 @@ def _shared_generators(leaves: Sequence[Any]) -> tuple[tuple[int, int, int], ...
     found = [(i, leaf) for i, leaf in enumerate(leaves) if type(leaf) is np.random.Generator]
     pairs = [(i, first.setdefault(id(leaf.bit_generator), i)) for i, leaf in found]
     return tuple((i, j, 0) for i, j in pairs if i != j)
+
+
+def memory(array: Any) -> Any:
+    """The array whose own memory an array looks at; None where that cannot be told at once."""
+    if array.flags.owndata:
+        return array
+    base = array.base
+    return base if type(base) is np.ndarray and base.flags.owndata else None
 
 
 def bounds(array: Any) -> tuple[int, int]:

@@ -20,18 +20,18 @@ class _Active(threading.local):
     trace: Trace | None = None
 
 
-_active = _Active()
+active = _Active()
 
 
 def current() -> Trace | None:
     """The trace that is active in this thread."""
-    return _active.trace
+    return active.trace
 
 
 def activate(trace: Trace | None) -> Trace | None:
     """Make a trace the active one of this thread; gives the one before it."""
-    before = _active.trace
-    _active.trace = trace
+    before = active.trace
+    active.trace = trace
     return before
 
 
