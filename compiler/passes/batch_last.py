@@ -29,7 +29,7 @@ def batch_last(graph: Graph) -> Graph:
 
 
 class _Mover:
-    """`moved` holds values in another order of axes: axis k of the node there is axis order[k] of the value."""
+    """`moved` holds values in another order of axes: axis k there is axis order[k] of the node."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -201,7 +201,7 @@ def _reshape(self: _Mover, node: Node) -> tuple[Node, Order] | None:
 
 
 def _groups(source: Sequence[int], result: Sequence[int]) -> list[tuple[list[int], list[int]]] | None:
-    """Axes of both shapes in the smallest groups of equal size; lengths of 1 stand in none of the result's."""
+    """Axes of both shapes in the smallest groups of equal size; axes of length 1 stand in none."""
     if 0 in source:
         return None
     left = [axis for axis, n in enumerate(source) if n != 1]

@@ -51,6 +51,8 @@ def lower_contractions(graph: Graph) -> Graph:
 def _rewrite(b: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
     b.loc = node.loc
     name = node.op.name
+    if name == "reshape" and inputs[0].op.name == "reshape":
+        return b.reshape(inputs[0].inputs[0], node.shape)
     if name not in ("matmul", "einsum", "window_sum") or node.dtype.str[1:] not in FLOATS:
         return None
     new = b.again(node, inputs)
