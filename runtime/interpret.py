@@ -39,7 +39,7 @@ _AS_THE_CALLER: AbstractContextManager[None] = nullcontext()
 
 
 def error_settings(node: Node) -> AbstractContextManager[None]:
-    """The floating-point error settings of a node: backward ones are silent, forward ones as the code says."""
+    """The floating-point error settings of a node: silent for backward ones, else as the code says."""
     if node.loc.backward:
         return np.errstate(all="ignore")
     settings: dict[str, Any] = dict(node.loc.errstate)

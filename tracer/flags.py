@@ -31,7 +31,7 @@ class TracedFlags:
         raise self._array.owner.error(
             UnsupportedError,
             f"flags.{name} is not supported on traced values",
-            why="It depends on the memory that a call is given, and the function is traced once for many calls.",
+            why="It depends on the memory of a call, and the function is traced once for many calls.",
             fixes=[("in the caller", f"x.flags.{name}")],
         )
 

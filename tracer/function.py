@@ -84,7 +84,7 @@ class Output:
 
 @dataclass
 class TracedFunction:
-    """The result of tracing a function once. `reshaped` are the leaves whose shape the function assigns to."""
+    """The result of tracing a function once; `reshaped` are the leaves whose shape the function sets."""
 
     graph: Graph
     sources: list[Source]
@@ -264,7 +264,8 @@ class FunctionTracer:
             ):
                 raise make_error(
                     ArgumentError,
-                    f"argument {name} shares memory with another argument of another dtype or alignment", None,
+                    f"argument {name} shares memory with another argument of another dtype or alignment",
+                    None,
                     fixes=[("", "pass a copy of one of them")],
                 )  # fmt: skip
             if number not in self._unions:

@@ -81,7 +81,8 @@ def result_shadow(shadows: Sequence[Array], shape: tuple[int, ...], dtype: Any) 
     if not all(shape):
         return np.empty(shape, dtype)
     operands: Any = [*shadows, None]
-    iterator = np.nditer(
+    allocate: Any = np.nditer
+    iterator = allocate(
         operands,
         ["refs_ok", "reduce_ok", "zerosize_ok"],
         [*[["readonly"]] * len(shadows), ["writeonly", "allocate"]],

@@ -37,10 +37,7 @@ def activate(trace: Trace | None) -> Trace | None:
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _INTERNAL = (
-    *(
-        os.path.join(_ROOT, part)
-        for part in ("tracer" + os.sep, "compiler" + os.sep, "runtime" + os.sep)
-    ),
+    *(os.path.join(_ROOT, part) for part in ("tracer" + os.sep, "compiler" + os.sep, "runtime" + os.sep)),
     os.path.dirname(os.path.abspath(np.__file__)) + os.sep,
     "<__array_function__",
 )

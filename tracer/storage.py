@@ -103,7 +103,7 @@ def affine_steps(anchor: Array, view: Array) -> Path | None:
     """View steps that lead from one array to another of the same dtype in the same memory.
 
     Each axis of the view must move along axes of the anchor by constant steps. Addresses are decoded from
-    the largest stride down, and what comes out is verified, so a wrong decoding gives None, never a wrong path.
+    the largest stride down, and what comes out is verified: a wrong decoding gives None, never a wrong path.
     """
     if view.dtype != anchor.dtype:
         return None

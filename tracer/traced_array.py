@@ -82,12 +82,18 @@ class TracedArray:
         """The value of a constant: the shadow itself, or a NumPy scalar."""
         return self.shadow[()] if self.scalar else self.shadow
 
+    def _check_attribute(self, name: str) -> None:
+        """Raise what NumPy raises where an attribute of a NumPy scalar is assigned to."""
+        if self.scalar:
+            raise AttributeError(f"attribute {name!r} of 'numpy.generic' objects is not writable")
+
     @property
     def shape(self) -> Any:
         return self.shadow.shape
 
     @shape.setter
     def shape(self, shape: Any) -> None:
+        self._check_attribute("shape")
         _table().shape.set_shape(self, shape)
 
     @property
@@ -132,6 +138,7 @@ class TracedArray:
 
     @real.setter
     def real(self, value: Any) -> None:
+        self._check_attribute("real")
         if value is not self or self.dtype.kind == "c":
             np.real(self)[...] = self.owner.array(value)
 
@@ -141,6 +148,7 @@ class TracedArray:
 
     @imag.setter
     def imag(self, value: Any) -> None:
+        self._check_attribute("imag")
         np.imag(self)[...] = self.owner.array(value)
 
     @property
@@ -149,6 +157,7 @@ class TracedArray:
 
     @flat.setter
     def flat(self, value: Any) -> None:
+        self._check_attribute("flat")
         _table().indexing.Flat(self)[:] = value
 
     def __len__(self) -> int:
@@ -329,7 +338,7 @@ class TracedNumber:
     def real(self) -> Any:
         if type(self.example) is complex:
             raise self._missing("real")
-        return self.__pos__()  # type: ignore[attr-defined]
+        return self.__pos__()
 
     @property
     def imag(self) -> Any:

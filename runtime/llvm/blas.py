@@ -128,7 +128,8 @@ def gemm_function(symbol: str, dtype: Any, blas: Blas) -> str:
     real = "float" if np.dtype(dtype).char == "f" else "double"
     integer = f"i{blas.integer_bits}"
     gemm = f"tapeless_{'s' if real == 'float' else 'd'}gemm"
-    types = f"i32, i32, i32, {integer}, {integer}, {integer}, {real}, ptr, {integer}, ptr, {integer}, {real}, ptr"
+    operand = f"ptr, {integer}, "
+    types = f"i32, i32, i32, {3 * (integer + ', ')}{real}, {2 * operand}{real}, ptr"
     lines = [f"declare void @{gemm}({types}, {integer})"]
     lines += [f"define void @{symbol}(ptr noalias readonly %args, i64 %begin, i64 %end) {{", "entry:"]
     for number, name in enumerate(("a0", "b", "c0")):

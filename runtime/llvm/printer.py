@@ -181,7 +181,8 @@ class _Printer:
             name = f"@llvm.masked.load.v{lanes}{_memory_suffix(arg.dtype)}.p0"
             self.declare(f"declare {type_} {name}(ptr, i32, <{lanes} x i1>, {type_})")
             text = self.let(
-                f"call {type_} {name}(ptr {pointer}, i32 {align}, <{lanes} x i1> {self.mask}, {type_} zeroinitializer)"
+                f"call {type_} {name}(ptr {pointer}, i32 {align}, "
+                f"<{lanes} x i1> {self.mask}, {type_} zeroinitializer)"
             )
         else:
             pointers = self.lane_pointers(arg, statement.at, extra if extra_lanes else None)

@@ -239,7 +239,7 @@ class TableBuilder:
         return self.kernel(kernel, inputs, [output])
 
     def in_range(self, number: int, node: Node, position: int) -> bool:
-        """Whether an index array is known to be in range, or is an argument that is checked before the walk."""
+        """Whether an index array is known to be in range, or is an argument that is checked before."""
         value = self.plan.values[number]
         first = _first_index(node)
         length = node.inputs[0].shape[node.attrs["axes"][position - first]]

@@ -64,7 +64,8 @@ out:
   ret void
 }}
 
-define void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %thread, i64 %threads, ptr %shared) {{
+define void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %thread, i64 %threads,
+                  ptr %shared) {{
 entry:
   %block = alloca [{MOST_ARGUMENTS} x i64], align 64
   %many = icmp sgt i64 %threads, 1

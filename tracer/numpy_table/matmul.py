@@ -9,7 +9,8 @@ import numpy as np
 from ..promote import operand_node, resolve
 from ..traced_array import TracedArray, add_methods
 from .elementwise import store
-from .registry import implements, known, trace_of
+from .registry import implements, known, refuse, trace_of
+from .support import out_array
 
 
 @implements(np.matmul)
@@ -18,6 +19,9 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
     trace = trace_of(x1, x2, out)
     if type(out) is tuple:
         (out,) = out
+    given = {name for name, value in options.items() if value is not None} - {"dtype", "casting", "subok"}
+    if given:
+        raise refuse(f"np.matmul with {'=, '.join(sorted(given))}=")
     x, y = trace.array(x1), trace.array(x2)
     if known(x) and known(y) and out is None:
         return trace.constant(np.matmul(x.known(), y.known(), **options))
@@ -27,6 +31,11 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
         [None],
         None if "dtype" not in options else (None, None, np.dtype(options["dtype"])),
     )
+    if out is not None and x.ndim and y.ndim:
+        # NumPy raises where the result does not cast to the array.
+        core = (1,) * (min(x.ndim, 2) + min(y.ndim, 2) - 2)
+        left, right = (np.empty((1,) * v.ndim, v.dtype) for v in (x, y))
+        np.matmul(left, right, out=np.empty(core, out_array(trace, out).dtype), **options)
     if not x.ndim or not y.ndim or x.shape[-1] != y.shape[-2 if y.ndim > 1 else 0]:
         np.matmul(np.empty(x.shape), np.empty(y.shape))
     trace.builder.loc = trace.loc()
@@ -46,11 +55,21 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
     shape = (*stack, *(() if rows else node.shape[-2:-1]), *(() if columns else node.shape[-1:]))
     node = b.reshape(node, shape)
     if out is not None:
-        target = trace.lift(out)
-        trace.check_writeable(target)
+        target = out_array(trace, out)
+        core = shape[len(stack) :]
+        lead = target.ndim - len(core)
+        if target.shape[lead:] != core or _misfits(stack, target.shape[:lead]):
+            np.matmul(np.empty(x.shape), np.empty(y.shape), out=np.empty(target.shape))
         store(trace, target, node)
         return target
     return trace.result(node)
+
+
+def _misfits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether a shape does not broadcast to another."""
+    return len(shape) > len(target) or any(
+        n not in (1, m) for n, m in zip(reversed(shape), reversed(target), strict=False)
+    )
 
 
 def _base(node: Any) -> Any:
