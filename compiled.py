@@ -90,6 +90,7 @@ class CompiledFunction:
         self._on_demand: dict[Any, frozenset[int]] = {}
         self._history: list[list[tuple[str, str]]] = []
         self._reasons: list[str] = []
+        self._notes: list[str] = []
         self._latest: Specialization | None = None
         self._warm: tuple[Callable[[Any, Any], Any], ...] = ()
         self._lock = threading.RLock()
@@ -167,9 +168,10 @@ class CompiledFunction:
                 self._cache[self._key(leaves, tree, args, kwargs)] = found
                 self._warm = ()
                 for other in self._cache.values():
-                    other.calls_to_warm = CALLS_TO_WARM
+                    other.calls_to_warm, other.ways = CALLS_TO_WARM, 0
                 if len(self._cache) > CACHE_SIZE:
                     self._cache.popitem(last=False)
+                self._notes.append(found.note)
                 self._remember(args, kwargs, leaves, tree, reason)
             self._latest = found
             return found
@@ -183,6 +185,7 @@ class CompiledFunction:
             if found.calls_to_warm or found not in self._cache.values():
                 return
             warm = found.warm_up(args, kwargs, self._on_demand.get(tree, frozenset()))
+            found.calls_to_warm = CALLS_TO_WARM if found.ways < 2 else 0
             if warm is not None:
                 self._warm = (warm, *self._warm[: WARM_WAYS - 1])
 
@@ -236,7 +239,8 @@ class CompiledFunction:
     def explain(self) -> str:
         """One line per trace: what the first call had, and which argument caused each retrace."""
         lines = [f"{self.__name__}: traced {self.stats.traces} times, called {self.stats.calls} times"]
-        lines += [f"  {number + 1}. {self._change(number)}" for number in range(len(self._history))]
+        for number, note in enumerate(self._notes):
+            lines.append(f"  {number + 1}. {self._change(number)}{f'; {note}' if note else ''}")
         return "\n".join(lines)
 
     def specialization(self, *args: Any, **kwargs: Any) -> Specialization:

@@ -10,6 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .compiler import pipeline
+from .compiler.ir.node import Graph
+from .compiler.ir.types import ScalarType
+from .compiler.ir.visit import topological
 from .compiler.passes.bisect import Finding
 from .compiler.passes.manager import Options
 from .compiler.plan import Plan, Target, make_plan
@@ -58,9 +61,12 @@ class Specialization:
             i for i, source in enumerate(traced.sources) if source.kind == "leaf" and source.index in donated
         )
         self.assembler = Assembler(traced)
-        self.calls_to_warm = 0
+        self.calls_to_warm = self.ways = 0
+        self.note = ""
         self.plan: Plan
         self.run: Any
+        if executor == "native" and not has_arrays(self.graph):
+            executor, self.note = "numpy", "it has no arrays: Python computes with its numbers"
         if executor == "native":
             from .runtime.llvm.executor import NativeExecutor
 
@@ -74,14 +80,21 @@ class Specialization:
     def warm_up(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], static: frozenset[int]
     ) -> Callable[[Any, Any], Any] | None:
-        """The straight way for calls like this one; None where there is none."""
-        return make_warm(self.assembler, self.run.__call__, args, kwargs, static)
+        """The straight way for calls like this one; None where there is none. The second one allows more."""
+        self.ways += 1
+        return make_warm(self.assembler, self.run.__call__, args, kwargs, static, views=self.ways > 1)
 
     def __call__(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.overlap is not None:
             self.overlap.check(leaves)
         values = self.assembler.gather(leaves)
         return self.assembler.result(self.run(values), leaves, args, kwargs)
+
+
+def has_arrays(graph: Graph) -> bool:
+    """Whether a graph computes with anything but Python's numbers."""
+    nodes = topological(graph.outputs, graph.params)
+    return any(not isinstance(node.type, ScalarType) for node in nodes)
 
 
 def bisect(

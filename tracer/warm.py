@@ -37,8 +37,9 @@ class _Unable(Exception):
 class _Writer:
     """Collects the lines of one function and what they name."""
 
-    def __init__(self, static: frozenset[int]) -> None:
+    def __init__(self, static: frozenset[int], views: bool) -> None:
         self.static = static
+        self.views = views
         self.lines: list[str] = []
         self.names: dict[str, Any] = {}
         self._known: dict[int, str] = {}
@@ -136,7 +137,7 @@ class _Writer:
             f"type({name}) is {self.bind(np.ndarray)} and {name}.shape == {value.shape!r}"
             f" and {name}.strides == {value.strides!r} and {name}.dtype is {self.bind(value.dtype)}"
             f" and {'' if flags.writeable else 'not '}(f := {name}.flags).writeable"
-            f"{' and f.owndata' if flags.owndata else ''}"
+            f"{' and f.owndata' if flags.owndata and not self.views else ''}"
         )
         self.arrays.append((name, value))
 
@@ -145,7 +146,7 @@ class _Writer:
     def apart(self) -> None:
         """No two containers that can change are one, and no two arrays share memory."""
         self.distinct(self.mutable)
-        if all(value.flags.owndata for _, value in self.arrays):
+        if not self.views and all(value.flags.owndata for _, value in self.arrays):
             alike: dict[Any, list[str]] = {}
             for name, value in self.arrays:
                 alike.setdefault((value.shape, value.strides, value.dtype), []).append(name)
@@ -154,10 +155,10 @@ class _Writer:
         elif len(self.arrays) > 1:
             owners = self.fresh(len(self.arrays))
             for owner, (name, value) in zip(owners, self.arrays, strict=True):
-                self.lines.append(
-                    f"{owner} = {name}" if value.flags.owndata else f"{owner} = {self.bind(memory)}({name})"
-                )
-                if not value.flags.owndata:
+                if value.flags.owndata and not self.views:
+                    self.lines.append(f"{owner} = {name}")
+                else:
+                    self.lines.append(f"{owner} = {self.bind(memory)}({name})")
                     self.unless(f"{owner} is not None")
             self.distinct(owners)
         if sum(type(value) is np.random.Generator for _, value in self.leaves) > 1:
@@ -209,13 +210,16 @@ def make_warm(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     static: frozenset[int],
+    *,
+    views: bool = False,
 ) -> Callable[[Any, Any], Any] | None:
     """A function of (args, kwargs) that gives the result of a call like this one, or MISS.
 
     None where straight-line code would not do. `static` holds the leaves that are compared by value on
-    demand; what `Static` wraps here is given unwrapped there.
+    demand; what `Static` wraps here is given unwrapped there. Arrays that own their memory now may be views
+    then if `views` says so.
     """
-    writer = _Writer(static)
+    writer = _Writer(static, views)
     try:
         _write(writer, assembler, args, kwargs)
     except (_Unable, RecursionError):

@@ -462,3 +462,25 @@ def test_shared_containers_belong_to_the_signature(first: str) -> None:
         assert compiled(p, p if shared else {"n": 1.0}) == (2.0 if shared else 1.0)
         assert p == {"n": 2.0}
     assert compiled.stats.traces == 2
+
+
+def test_views_are_warm_where_owners_came_first() -> None:
+    data = np.arange(20.0)
+    compiled = warmed(lambda p, x: (p["w"] * x).sum(), {"w": np.ones(4)}, np.ones(4))
+    assert not is_warm(compiled, {"w": np.ones(4)}, data[:4])
+    for k in range(0, 20, 4):
+        assert compiled({"w": np.ones(4)}, data[k : k + 4]) == data[k : k + 4].sum()
+    assert is_warm(compiled, {"w": data[:4]}, np.ones(4))
+    assert not is_warm(compiled, {"w": data[:4]}, data[4:8])
+    assert compiled.stats.traces == 1
+
+
+def test_native_leaves_numbers_to_python() -> None:
+    compiled = tl.compile(lambda a, b: (a / b, a**b), executor="native")
+    assert compiled(3.0, 2.0) == (1.5, 9.0)
+    assert compiled(-8.0, 0.5) == (-16.0, (-8.0) ** 0.5)
+    with pytest.raises(ZeroDivisionError):
+        compiled(1.0, 0.0)
+    assert compiled(10**30, 3) == (10**30 / 3, 10**90)
+    assert "no arrays" in compiled.explain()
+    assert "divide" in str(compiled.plan(1.0, 2.0))
