@@ -64,6 +64,30 @@ class _Mover:
         x = self.plain(node)
         return x if order == tuple(range(len(order))) else self.b.transpose(x, axes=order)
 
+    def laid_out(self, node: Node, order: Order) -> Node:
+        """The value in memory in this order of axes; what is written into is laid out before the write."""
+        around: list[tuple[Node, Node]] = []
+        while node not in self.moved and _in_slice(node):
+            around.append((node, node.inputs[0]))
+            node = node.inputs[1]
+        made = self.ordered(node, order)
+        if order != tuple(range(len(order))):
+            made = self.b.copy(made, order="C")
+        for write, base in reversed(around):
+            made = self.written(write, self.ordered(base, order), made, order)
+        return made
+
+    def written(self, write: Node, base: Node, value: Node, order: Order) -> Node:
+        """A write into a slice in another order of axes."""
+        ((_, parts),) = write.attrs["path"]
+        attrs = {name: tuple(part[axis] for axis in order) for name, part in parts}
+        return self.b.write(base, value, path=(path_step("slice", **attrs),))
+
+
+def _in_slice(node: Node) -> bool:
+    """Whether a node is a write into a slice."""
+    return node.op.name == "write" and len(node.attrs["path"]) == 1 and node.attrs["path"][0][0] == "slice"
+
 
 def _inverse(order: Order) -> Order:
     return tuple(order.index(axis) for axis in range(len(order)))
@@ -98,8 +122,7 @@ def _contraction(self: _Mover, node: Node) -> tuple[Node, Order] | None:
             made = self.plain(x)
         elif made is None or order[-1] != axis:
             order = (*(k for k in range(len(x.shape)) if k != axis), axis)
-            made = self.ordered(x, order)
-            made = made if axis == len(order) - 1 else self.b.copy(made, order="C")
+            made = self.laid_out(x, order)
         operands.append(made)
         attrs[f"{side}_steps"] = tuple(tuple(step[k] for k in order) for step in steps)
         attrs[f"{side}_start"] = tuple(attrs[f"{side}_start"][k] for k in order)
@@ -253,13 +276,10 @@ def _slice(self: _Mover, node: Node) -> tuple[Node, Order] | None:
 def _write(self: _Mover, node: Node) -> tuple[Node, Order] | None:
     """A write into a slice, of a value that is in another order, or into a base that is."""
     base, value = node.inputs
-    path = node.attrs["path"]
-    if len(path) != 1 or path[0][0] != "slice" or not (base in self.moved or value in self.moved):
+    if not _in_slice(node) or not (base in self.moved or value in self.moved):
         return None
     order = self.moved[value if value in self.moved else base][1]
-    attrs = {name: tuple(part[axis] for axis in order) for name, part in path[0][1]}
-    base, value = self.ordered(base, order), self.ordered(value, order)
-    return self.b.write(base, value, path=(path_step("slice", **attrs),)), order
+    return self.written(node, self.ordered(base, order), self.ordered(value, order), order), order
 
 
 _HANDLERS: dict[str, Callable[[_Mover, Node], tuple[Node, Order] | None]] = {

@@ -19,6 +19,7 @@ from ...compiler.passes.batch_last import batch_last
 from ...compiler.passes.contractions import lower_contractions
 from ...compiler.passes.fuse import fuse
 from ...compiler.passes.native import plan_native
+from ...compiler.passes.padding import merge_padding
 from ...compiler.plan import Action, Place, Plan, Step, Target
 from ..arena import Arena, empty, window
 from . import blas, cache, engine, threads
@@ -65,7 +66,7 @@ class NativeExecutor:
     name = "native"
 
     def __init__(self, graph: Graph, layouts: Sequence[Any], targets: Sequence[Target]) -> None:
-        self.graph = fuse(batch_last(lower_contractions(graph)), can_fuse)
+        self.graph = fuse(batch_last(lower_contractions(merge_padding(graph))), can_fuse)
         self.plan: Plan = plan_native(self.graph, layouts, targets, is_native)
         self._bases: dict[int, int] = {}
         self._constants = self._number_bases()
