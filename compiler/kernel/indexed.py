@@ -25,7 +25,7 @@ def gather_kernel(node: Node, x: Strides, indices: Sequence[Strides], out: Strid
 
 
 def scatter_kernel(node: Node, base: Strides, value: Strides, indices: Sequence[Strides]) -> Kernel:
-    """result[index arrays] (+)= values: the arguments are o0 (the values), a1 … , and a0 the result, in place."""
+    """result[index arrays] (+)= values: o0 is the values, a1 … the index arrays, a0 the result, in place."""
     return _kernel(node, node.inputs[0], list(node.inputs[2:]), base, indices, value, reads=False)
 
 

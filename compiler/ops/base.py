@@ -58,7 +58,6 @@ def ufunc_rule(
     name: str, ufunc: np.ufunc, python: Callable[[Sequence[type], Attrs], type] | None
 ) -> Callable[[Sequence[Type], Attrs], Type]:
     """The type rule of an elementwise op that is a ufunc (C1, C2); several results make a tuple."""
-
     known: dict[tuple[Type, ...], Type] = {}
 
     def rule(types: Sequence[Type], attrs: Attrs) -> Type:

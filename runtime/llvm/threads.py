@@ -88,7 +88,8 @@ together:
   %sleeping = icmp ne i64 %asleep, 0
   br i1 %sleeping, label %wake, label %work
 wake:
-  %woken = call i64 (i64, ...) @syscall(i64 {futex}, ptr %shared, i64 129, i64 65536, ptr null, ptr null, i64 0)
+  %woken = call i64 (i64, ...) @syscall(
+      i64 {futex}, ptr %shared, i64 129, i64 65536, ptr null, ptr null, i64 0)
   br label %work
 work:
   call void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 0, i64 %threads, ptr %shared)
@@ -166,7 +167,8 @@ longer:
 sleep:
   %one = atomicrmw add ptr %p_asleep, i64 1 seq_cst
   %expected = and i64 %seen, 4294967295
-  %how = call i64 (i64, ...) @syscall(i64 {futex}, ptr %shared, i64 128, i64 %expected, ptr null, ptr null, i64 0)
+  %how = call i64 (i64, ...) @syscall(
+      i64 {futex}, ptr %shared, i64 128, i64 %expected, ptr null, ptr null, i64 0)
   %less = atomicrmw sub ptr %p_asleep, i64 1 seq_cst
   br label %slept
 slept:

@@ -34,8 +34,8 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
     if out is not None and x.ndim and y.ndim:
         # NumPy raises where the result does not cast to the array.
         core = (1,) * (min(x.ndim, 2) + min(y.ndim, 2) - 2)
-        left, right = (np.empty((1,) * v.ndim, v.dtype) for v in (x, y))
-        np.matmul(left, right, out=np.empty(core, out_array(trace, out).dtype), **options)
+        first, second = (np.empty((1,) * v.ndim, v.dtype) for v in (x, y))
+        np.matmul(first, second, out=np.empty(core, out_array(trace, out).dtype), **options)
     if not x.ndim or not y.ndim or x.shape[-1] != y.shape[-2 if y.ndim > 1 else 0]:
         np.matmul(np.empty(x.shape), np.empty(y.shape))
     trace.builder.loc = trace.loc()
