@@ -192,6 +192,12 @@ class Lowering:
                 break
         (x,) = node.inputs
         axes = node.attrs["axes"]
+        if not axes:
+            return self._cast(x, at, node, block)
+        op, dtype, init = accumulator_of(node)
+        if _counts(node):
+            x, dtype = x.inputs[0], np.dtype(np.int32)
+        narrow = dtype.kind == "f" and dtype != x.dtype
         kept = iter(at)
         loops = [(axis, f"r{self.name()}", x.shape[axis]) for axis in axes]
         variables = {axis: variable for axis, variable, _ in loops}
@@ -208,18 +214,24 @@ class Lowering:
             self.blocks.append(opened)
             made.append(opened)
         value = self.value(x, inner)
-        op, dtype, init = accumulator_of(node)
         term = self._widened(made[-1], value, x.dtype, dtype)
         total = self.name()
         made[-1].statements.append(Accumulate(total, term))
         self.blocks = saved
-        self._close(block, loops, made, Accumulator(total, op, dtype, init))
+        self._close(block, loops, made, Accumulator(total, op, dtype, init, narrow))
         result = total
         if dtype != node.dtype:
             result = self.name()
             block.statements.append(Compute(result, "cast", (total,), node.dtype))
         block.known[node, at] = result
         return result
+
+    def _cast(self, x: Node, at: Map, node: Node, block: _Block) -> str:
+        """A reduction over no axes: each element in the result's dtype."""
+        value = self.value(x, at)
+        if x.dtype == node.dtype:
+            return value
+        return self.emit(block, (node, at), lambda n: Compute(n, "cast", (value,), node.dtype))
 
     def _widened(self, block: _Block, value: str, have: Any, want: Any) -> str:
         if have == want:
@@ -331,6 +343,15 @@ def accumulator_of(node: Node) -> tuple[str, Any, Any]:
         return op, dtype, op == "minimum"
     limits = np.iinfo(dtype)
     return op, dtype, limits.min if op == "maximum" else limits.max
+
+
+def _counts(node: Node) -> bool:
+    """Whether a sum counts booleans, few enough that floating numbers hold the count exactly."""
+    (x,) = node.inputs
+    if node.op.name != "sum" or x.op.name != "cast" or x.inputs[0].dtype.kind != "b":
+        return False
+    count = int(np.prod([x.shape[axis] for axis in node.attrs["axes"]], dtype=int))
+    return node.dtype.char in "fd" and count < 1 << 24
 
 
 # ---- views: the operand's index as a function of the result's

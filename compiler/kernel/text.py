@@ -40,7 +40,8 @@ def statement_lines(statement: Statement, indent: str) -> Iterator[str]:
 def loop_lines(loop: Loop, indent: str) -> Iterator[str]:
     """A loop with its accumulators and its body."""
     running = "".join(
-        f", %{a.name}: {dtype_name(a.dtype)} = {a.op} from {a.init!r}" for a in loop.accumulators
+        f", %{a.name}: {dtype_name(a.dtype)} = {'narrow ' * a.narrow}{a.op} from {a.init!r}"
+        for a in loop.accumulators
     )
     yield f"{indent}for {loop.variable} in {loop.extent} {loop.kind}{running} {{"
     for statement in loop.body:

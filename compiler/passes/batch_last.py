@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from ..ir.builder import Builder
 from ..ir.node import Graph, Node
-from ..ir.opdef import OPS, Kind
+from ..ir.opdef import OPS, Attrs, Kind
 from ..ir.types import ArrayType
 from ..kernel.lower import REDUCTIONS
 from ..ops.view import path_step
@@ -159,10 +159,10 @@ def _vector(node: Node) -> int | None:
     return max(found, key=lambda axis: (axis < attrs["kept"], attrs["extents"][axis]), default=None)
 
 
-def _of_batch(axis: int, attrs: dict[str, object]) -> bool:
+def _of_batch(axis: int, attrs: Attrs) -> bool:
     """Whether an axis runs through the data: through an operand that windows slide over."""
     for side in ("left", "right"):
-        steps: tuple[tuple[int, ...], ...] = attrs[f"{side}_steps"]  # type: ignore[assignment]
+        steps = attrs[f"{side}_steps"]
         ndim = len(steps[0])
         slides = any(sum(bool(step[k]) for step in steps) > 1 for k in range(ndim))
         if slides and any(steps[axis]):

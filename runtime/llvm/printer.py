@@ -46,7 +46,8 @@ class _Running:
     @property
     def compensated(self) -> bool:
         """Whether the sum carries its rounding error: double sums do, others run in a wider type."""
-        return self.accumulator.op == "add" and self.accumulator.dtype.kind == "f"
+        accumulator = self.accumulator
+        return accumulator.op == "add" and accumulator.dtype.kind == "f" and not accumulator.narrow
 
 
 @dataclass
