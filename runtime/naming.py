@@ -44,8 +44,9 @@ class Naming:
                 self.views[root[number]].append(number)
             elif value.place is Place.FRESH and value.buffer is not None:
                 self._made_as[value.buffer] = value
-        for result in plan.results:
-            if result is not None and plan.values[result].place is Place.FRESH:
+        for result, target in zip(plan.results, plan.targets, strict=True):
+            # A NumPy scalar is taken out of whatever holds it.
+            if result is not None and target.kind == "fresh" and plan.values[result].place is Place.FRESH:
                 buffer = plan.values[result].buffer
                 assert buffer is not None
                 self._made_as[buffer] = plan.values[result]

@@ -150,6 +150,36 @@ def _round(self: Any, ndigits: int | None = None) -> Any:
     return np.round(self, ndigits or 0)
 
 
+def _no_arrays(self: Any, other: Any) -> bool:
+    """Whether both are scalars: these have no `@`."""
+    kind = type(other)
+    return self.scalar and (
+        kind is TracedNumber
+        or kind in _PLAIN
+        or (kind is TracedArray and other.scalar)
+        or issubclass(kind, np.generic)
+    )
+
+
+def _matmul(self: Any, other: Any) -> Any:
+    return NotImplemented if _defers(other) or _no_arrays(self, other) else np.matmul(self, other)
+
+
+def _reflected_matmul(self: Any, other: Any) -> Any:
+    return NotImplemented if _defers(other) or _no_arrays(self, other) else np.matmul(other, self)
+
+
+def _in_place_matmul(self: Any, other: Any) -> Any:
+    if self.scalar or _defers(other):
+        return NotImplemented
+    if np.ndim(other) == 1:
+        raise ValueError(
+            "inplace matrix multiplication requires the first operand to have at least one and the second at "
+            "least two dimensions."
+        )
+    return np.matmul(self, other, out=self)
+
+
 def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
     return lambda self: ufunc(self)
 
@@ -179,6 +209,9 @@ def _array_operators() -> dict[str, Callable[..., Any]]:
     for name, ufunc in _UNARY.items():
         methods[f"__{name}__"] = _unary(ufunc)
     methods["__abs__"] = _abs
+    methods["__matmul__"] = _matmul
+    methods["__rmatmul__"] = _reflected_matmul
+    methods["__imatmul__"] = _in_place_matmul
     return methods
 
 

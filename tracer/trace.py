@@ -249,7 +249,7 @@ class Trace:
 
 def shadow_like(value: Array) -> Array:
     """An array of the same shape, strides, dtype and flags in memory whose pages are never touched."""
-    if value.flags.c_contiguous:
+    if value.flags.c_contiguous and value.size:
         shadow = np.empty(value.shape, value.dtype)
     else:
         low = sum(s * (n - 1) for s, n in zip(value.strides, value.shape, strict=True) if s < 0)

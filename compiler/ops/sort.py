@@ -195,7 +195,7 @@ register(
         "np.partition: the kth elements stand where sorting would put them, smaller ones before them",
         Kind.OTHER,
         partition_type,
-        lambda x, kth, axis, kind: np.partition(x, kth, axis=axis, kind=kind),
+        lambda x, kth, axis, kind: np.partition(x, np.array(kth, np.intp), axis=axis, kind=kind),
         partition_vjp,
         (C_AXIS, _places),
         (

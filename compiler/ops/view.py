@@ -365,9 +365,10 @@ def bitcast_type(types: Sequence[Type], attrs: Attrs) -> Type:
 
 def bitcast_value(x: Any, dtype: Any) -> Any:
     x = np.asarray(x)
-    if dtype.itemsize != x.dtype.itemsize and x.strides[-1] != x.dtype.itemsize:
-        x = np.ascontiguousarray(x)
-    return x.view(dtype)
+    try:
+        return x.view(dtype)
+    except ValueError:  # items of another size in a last axis with gaps
+        return np.ascontiguousarray(x).view(dtype)
 
 
 def bitcast_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:

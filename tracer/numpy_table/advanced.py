@@ -23,8 +23,7 @@ def gather(array: TracedArray, index: Any) -> Any:
     trace = trace_of(array)
     parts = _arrays(trace, _expanded(array, index))
     if any(is_mask(p) and not known(p) for p in parts):
-        view, mask = _masked_view(trace, array, parts)
-        return Selection(view, mask)
+        return Selection(*(_as_it_is(trace, v) for v in _masked_view(trace, array, parts)))
     if array.constant and all(known(p) for p in parts if is_traced(p)):
         return trace.constant(array.known()[tuple(concrete(p) for p in parts)])
     layout = _stand_in(array, parts)[tuple(_concrete_index(p) for p in parts)]
@@ -38,6 +37,11 @@ def gather(array: TracedArray, index: Any) -> Any:
     if all(i.scalar for i in indices if not known(i)) and not all(map(known, indices)):
         made.shadow.flags.writeable = False
     return made
+
+
+def _as_it_is(trace: Trace, view: TracedArray) -> TracedArray:
+    """What a window shows now, in memory of its own: later writes do not reach it."""
+    return trace.fresh(trace.read(view), np.empty_like(view.shadow, subok=False), scalar=view.scalar)
 
 
 def scatter(array: TracedArray, index: Any, value: Any) -> None:
@@ -146,7 +150,7 @@ def _holds_traced(part: Any) -> bool:
 
 def _arrays(trace: Trace, parts: list[Any]) -> list[Any]:
     """Slices and None as they are, everything else as traced arrays of integers or booleans."""
-    made = []
+    made: list[Any] = []
     for part in parts:
         if part is None or type(part) is slice:
             made.append(part)
@@ -216,9 +220,11 @@ def _masked_view(trace: Trace, array: TracedArray, parts: list[Any]) -> tuple[Tr
             basic += [slice(None)] * mask.ndim
         else:
             basic.append(part if type(part) is not TracedArray else np.intp(part.known()))
-    view: TracedArray = array[tuple(basic)]
+    # With the Ellipsis it is a view of no axes where otherwise it would be an element.
+    view: TracedArray = array[(*basic, Ellipsis)]
     if position:
-        view = np.moveaxis(view, range(position, position + mask.ndim), range(mask.ndim))  # type: ignore[call-overload]
+        moved: Any = np.moveaxis
+        view = moved(view, range(position, position + mask.ndim), range(mask.ndim))
     if view.shape[: mask.ndim] != mask.shape:
         np.empty(view.shape)[np.zeros(mask.shape, bool)]
     return view, mask

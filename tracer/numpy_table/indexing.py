@@ -87,10 +87,13 @@ def setitem(array: TracedArray, index: Any, value: Any) -> None:
         scatter(array, index, value)
         return
     parts = index if type(index) is tuple else (index,)
-    if not any(p is Ellipsis for p in parts):
-        parts = (*parts, Ellipsis)
-    target = rewrap(trace, array, array.shadow[parts])
-    assign(trace, target, value)
+    element = not any(p is Ellipsis for p in parts)
+    target = rewrap(trace, array, array.shadow[(*parts, Ellipsis) if element else parts])
+    lifted = trace.lift(value)
+    if element and not target.ndim and type(lifted) is TracedArray and lifted.ndim:
+        # An element takes no sequence; which errors there are depends on the version of NumPy.
+        np.zeros(1, array.dtype)[0] = np.zeros(lifted.shape, lifted.dtype)
+    assign(trace, target, lifted)
 
 
 def assign(trace: Trace, target: TracedArray, value: Any) -> None:
@@ -170,12 +173,17 @@ class Flat:
         return result if result.scalar else result.copy()
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        from .conversion import array
+
         if self.array.scalar:
             # NumPy writes into an array made for the purpose.
             np.empty(1, self.array.dtype).flat[index] = 0
             return
-        trace = self.array.owner
-        source, shape = trace.array(value), np.shape(np.empty(self.array.size, bool)[index])
+        shape = np.shape(np.empty(self.array.size, bool)[index])
+        strong = isinstance(value, (np.ndarray, np.generic))
+        source = self.array.owner.array(value) if strong else array(value, self.array.dtype, copy=None)
+        if not shape and source.size != 1:
+            raise ValueError("Error setting single item of array.")
         if not source.size:
             return
         if source.storage is self.array.storage:

@@ -23,7 +23,7 @@ def miniature(shadow: Array, longest: int = LONGEST, fill: Any = 1) -> Array:
     Axes longer than `longest` are cut to it; lengths 0 and 1 stay. Every element is `fill`.
     """
     shape = tuple(min(n, longest) for n in shadow.shape)
-    if shadow.flags.c_contiguous:
+    if shadow.flags.c_contiguous and (shadow.size or shadow.ndim < 2):
         return np.full(shape, fill, shadow.dtype)
     strides = [0] * shadow.ndim
     step, reach = shadow.itemsize, shadow.itemsize

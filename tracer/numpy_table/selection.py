@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import DataDependentShapeError
 from ..trace import Trace
-from ..traced_array import TracedArray
+from ..traced_array import TracedArray, TracedNumber
 from .registry import trace_of
 
 
@@ -43,6 +43,13 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
+def _no_elements(value: Any) -> Any:
+    """Something real of the dtype of an operand, without elements; a Python number as it is."""
+    if type(value) is TracedNumber:
+        return value.example
+    return np.empty(0, value.dtype) if type(value) in (TracedArray, Selection) else value
+
+
 class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     """The elements of `array` where `mask` holds; `mask` covers leading axes of `array`."""
 
@@ -65,6 +72,10 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
                 ("in place", "x[mask] = value; x[mask] *= value"),
             ],
         )
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return np.ndarray
 
     @property
     def dtype(self) -> Any:
@@ -107,7 +118,7 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
         return f"<traced {self.array!r} under a mask>"
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        out = kwargs.pop("out", (None,))
+        out = kwargs.pop("out", (None,) * ufunc.nout)
         if method == "reduce" and inputs[0] is self and not kwargs.get("axis"):
             return self._reduce(ufunc, kwargs.pop("axis", 0))
         if method != "__call__" or kwargs or not all(o is None or type(o) is Selection for o in out):
@@ -115,9 +126,32 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
         operands = [self._operand(v) for v in inputs]
         with np.errstate(all="ignore"):
             value = ufunc(*operands)
-        if isinstance(value, tuple):
-            return tuple(Selection(v, self.mask) for v in value)
-        return Selection(value, self.mask)
+        if any(o is not None for o in out):
+            # NumPy raises where a result does not cast to the array it is written to.
+            ufunc(*map(_no_elements, operands), out=tuple(map(_no_elements, out)))
+        values = value if ufunc.nout > 1 else (value,)
+        results = tuple(self._into(v, o) for v, o in zip(values, out, strict=True))
+        return results if ufunc.nout > 1 else results[0]
+
+    def _into(self, value: TracedArray, out: Any) -> Any:
+        """A result as a selection: a new one, or `out` with other elements."""
+        if out is None:
+            return Selection(value, self.mask)
+        out.array = value.astype(out.dtype)
+        return out
+
+    def __pow__(self, other: Any) -> Any:
+        return Selection(self.array ** self._operand(other), self.mask)
+
+    def __rpow__(self, other: Any) -> Any:
+        return Selection(self._operand(other) ** self.array, self.mask)
+
+    def __ipow__(self, other: Any) -> Any:
+        exponent = self._operand(other)
+        small = _no_elements(self)
+        small **= _no_elements(exponent)
+        self.array = (self.array**exponent).astype(self.dtype)
+        return self
 
     def _operand(self, value: Any) -> Any:
         """An operand over the whole array: the array under the same mask, or something that broadcasts."""
@@ -194,6 +228,18 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
         """The selected elements as another dtype."""
         return Selection(self.array.astype(dtype, **options), self.mask)
 
-    def copy(self) -> Any:
-        """Itself: a selection has no memory of its own."""
-        return self
+    def copy(self, order: str = "C") -> Any:
+        """The selected elements again."""
+        return Selection(self.array, self.mask)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise self.refuse("writing into it by an index")
+
+    def __getattr__(self, name: str) -> Any:
+        getattr(np.ndarray, name)
+        raise self.refuse(name)

@@ -27,6 +27,7 @@ from .creation import settled
 from .metadata import looks
 from .random import random_stand_ins
 from .registry import is_traced, known, refuse
+from .selection import Selection
 from .special import scipy_stand_ins
 from .support import dummy
 
@@ -248,7 +249,7 @@ def _type_of(trace: Trace, *args: Any, **kwargs: Any) -> Any:
     if len(args) != 1 or kwargs:
         return type(*args, **kwargs)
     value = args[0]
-    if type(value) is TracedArray or type(value) is TracedNumber:
+    if type(value) in (TracedArray, TracedNumber, Selection):
         return value.__class__
     kind = type(original(value))
     return TYPE if kind is type else kind

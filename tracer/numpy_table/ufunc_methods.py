@@ -11,7 +11,7 @@ import numpy as np
 
 from ..trace import Trace
 from ..traced_array import TracedArray
-from .advanced import _arrays, _expanded, _masked_view, _split
+from .advanced import _arrays, _concrete_index, _expanded, _masked_view, _split
 from .elementwise import call
 from .indexing import is_basic
 from .registry import implements, known, refuse, trace_of
@@ -69,6 +69,7 @@ def _at_places(
     if any(is_mask(p) and not known(p) for p in parts):
         _at_mask(trace, ufunc, target, parts, operands)
         return
+    target.shadow[tuple(map(_concrete_index, parts))]  # raises NumPy's IndexError
     view, axes, indices = _split(target, parts)
     trace.builder.loc = trace.loc()
     b = trace.builder
