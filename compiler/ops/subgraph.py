@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..ir.body import Body
+from ..ir.builder import Builder
 from ..ir.node import Graph
-from ..ir.opdef import OPS, Attrs, Kind, NotDifferentiable, OpDef, register
-from ..ir.types import TupleType, Type
+from ..ir.opdef import OPS, Attrs, Kind, NotDifferentiable, OpDef, Sample, register
+from ..ir.types import TupleType, Type, array_type
+from .base import normals
 
 
 def fused_type(types: Sequence[Type], attrs: Attrs) -> Type:
@@ -36,6 +40,21 @@ def fused_value(*inputs: Any, body: Body, **space: Any) -> Any:
     return outputs[0] if len(outputs) == 1 else outputs
 
 
+def _sample_body() -> dict[str, Any]:
+    """The attrs of a small fused node: x * x + y and its sums over rows."""
+    b = Builder()
+    x, y = (b.param(name, array_type((2, 3), np.dtype("f8"))) for name in "xy")
+    total = b.add(b.multiply(x, x), y)
+    rows = b.sum(total, axes=(1,), dtype=np.dtype("f8"))
+    return {
+        "body": Body(Graph("body", (x, y), (total, rows))),
+        "shape": (2, 3),
+        "folded": (1,),
+        "alignments": ((0, 1), (0,)),
+        "overwrites": ((0, 1), ()),
+    }
+
+
 register(
     OpDef(
         "fused",
@@ -45,5 +64,9 @@ register(
         fused_value,
         NotDifferentiable("fusion comes after differentiation"),
         ("C1: the inputs have the types of the body's params",),
+        (
+            Sample("rows", normals((2, 3), (2, 3)), _sample_body(), differentiable=False),
+            Sample("another_shape", normals((2, 3), (3, 2)), _sample_body(), breaks="C1"),
+        ),
     )
 )
