@@ -414,18 +414,19 @@ class _Printer:
             text = self.fold_sum(running)
             lanes = 0
         elif fold:
-            text = self.fold(accumulator, text, lanes)
+            text = self.fold("add" if accumulator.op == "multiply_add" else accumulator.op, text, dtype)
             lanes = 0
         self.define(accumulator.name, text, dtype, lanes)
 
     def fold_sum(self, running: _Running) -> str:
         """Add up the lanes pairwise, the errors once."""
         dtype = running.accumulator.dtype
-        total = self._halved(running.current, dtype, "fadd")
-        error = self._halved(running.error, dtype, "fadd")
+        total = self.fold("add", running.current, dtype)
+        error = self.fold("add", running.error, dtype)
         return self.let(f"fadd {scalar_type(dtype)} {total}, {error}")
 
-    def _halved(self, text: str, dtype: DType, op: str) -> str:
+    def fold(self, op: str, text: str, dtype: DType) -> str:
+        """Fold the lanes of a vector with an op, halves with halves."""
         lanes = self.lanes
         while lanes > 1:
             type_, half = value_type(dtype, lanes), lanes // 2
@@ -433,20 +434,6 @@ class _Printer:
             high = ", ".join(f"i32 {i + half}" for i in range(half))
             first = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{low}>")
             second = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{high}>")
-            text = self.let(f"{op} {value_type(dtype, half)} {first}, {second}")
-            lanes = half
-        return self.let(f"extractelement {value_type(dtype, 1)} {text}, i64 0")
-
-    def fold(self, accumulator: Accumulator, text: str, lanes: int) -> str:
-        """Fold the lanes of a vector with the accumulator's op."""
-        dtype = accumulator.dtype
-        while lanes > 1:
-            type_, half = value_type(dtype, lanes), lanes // 2
-            low = ", ".join(f"i32 {i}" for i in range(half))
-            high = ", ".join(f"i32 {i + half}" for i in range(half))
-            first = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{low}>")
-            second = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{high}>")
-            op = "add" if accumulator.op == "multiply_add" else accumulator.op
             text = compute(self, op, [first, second], [dtype] * 2, dtype, half)
             lanes = half
         return self.let(f"extractelement {value_type(dtype, 1)} {text}, i64 0")
