@@ -14,7 +14,7 @@ import numpy as np
 
 from ...compiler.ir.node import Graph, Node
 from ...compiler.ir.types import ArrayType, ScalarType
-from ...compiler.kernel.lower import REDUCTIONS
+from ...compiler.kernel.lower import REDUCTIONS, accumulator_of
 from ...compiler.passes.batch_last import batch_last
 from ...compiler.passes.contractions import lower_contractions
 from ...compiler.passes.fuse import fuse
@@ -47,13 +47,23 @@ def is_native(node: Node) -> bool:
 def can_fuse(node: Node) -> bool:
     """Whether the printer has code for a node."""
     if node.op.name in REDUCTIONS:
-        return node.dtype.kind in "fbiu" and is_printable("add", 2, node.inputs[0].dtype)
+        return _can_reduce(node)
     if node.op.name == "power":
         return node.attrs.get("form") == "ufunc" and is_printable("power", 2, node.inputs[0].dtype)
     if node.op.name == "cast":
         return is_printable("cast", 1, node.inputs[0].dtype, node.dtype)
     first = node.inputs[-1] if node.op.name == "where" else node.inputs[0]
     return is_printable(node.op.name, len(node.inputs), first.dtype)
+
+
+def _can_reduce(node: Node) -> bool:
+    """Whether there is code for a reduction and for the casts around it."""
+    have, want = node.inputs[0].dtype, node.dtype
+    if have.kind not in "fbiu" or want.kind not in "fbiu":
+        return False
+    op, dtype, _ = accumulator_of(node)
+    pairs = [(a, b) for a, b in ((have, dtype), (dtype, want)) if a != b]
+    return is_printable(op, 2, dtype) and all(is_printable("cast", 1, a, b) for a, b in pairs)
 
 
 class NativeExecutor:

@@ -157,15 +157,40 @@ def _logical_not(w: Writer, v: Sequence[str], dtype: DType, lanes: int) -> str:
 
 
 def _isnan(w: Writer, v: Sequence[str], dtype: DType, lanes: int) -> str:
+    if dtype.kind != "f":
+        return constant(False, np.dtype(bool), lanes)
     return w.let(f"fcmp uno {value_type(dtype, lanes)} {v[0]}, {v[0]}")
 
 
 def _against_infinity(op: str) -> Row:
     def row(w: Writer, v: Sequence[str], dtype: DType, lanes: int) -> str:
+        if dtype.kind != "f":
+            return constant(op == "one", np.dtype(bool), lanes)
         size = intrinsic(w, "fabs", v, dtype, lanes)
         return w.let(f"fcmp {op} {value_type(dtype, lanes)} {size}, {constant(np.inf, dtype, lanes)}")
 
     return row
+
+
+def _to_odd(w: Writer, value: str, lanes: int) -> str:
+    """A double as a float, an inexact one with its last bit set, so that rounding it again is right.
+
+    Boldo and Melquiond, Emulation of a FMA and correctly rounded sums, 2008, theorem 3. Targets round doubles
+    to half precision by a library call, if at all.
+    """
+    double, single = value_type(np.dtype(np.float64), lanes), value_type(SINGLE, lanes)
+    integer, boolean = value_type(np.dtype(np.int32), lanes), value_type(np.dtype(bool), lanes)
+    near = w.let(f"fptrunc {double} {value} to {single}")
+    back = w.let(f"fpext {single} {near} to {double}")
+    inexact = w.let(f"fcmp one {double} {back}, {value}")
+    sizes = [intrinsic(w, "fabs", [v], np.dtype(np.float64), lanes) for v in (back, value)]
+    above = w.let(f"fcmp ogt {double} {sizes[0]}, {sizes[1]}")
+    bits = w.let(f"bitcast {single} {near} to {integer}")
+    one = w.let(f"zext {boolean} {above} to {integer}")
+    below = w.let(f"sub {integer} {bits}, {one}")
+    odd = w.let(f"or {integer} {below}, {constant(1, np.dtype(np.int32), lanes)}")
+    chosen = w.let(f"select {boolean} {inexact}, {integer} {odd}, {integer} {bits}")
+    return w.let(f"bitcast {integer} {chosen} to {single}")
 
 
 def cast(w: Writer, value: str, have: DType, want: DType, lanes: int) -> str:
@@ -175,6 +200,8 @@ def cast(w: Writer, value: str, have: DType, want: DType, lanes: int) -> str:
     old, new = value_type(have, lanes), value_type(want, lanes)
     if want.kind == "b":
         return truth(w, value, have, lanes)
+    if want == HALF and have.itemsize == 8 and have.kind == "f":
+        return w.let(f"fptrunc {value_type(SINGLE, lanes)} {_to_odd(w, value, lanes)} to {new}")
     if have.kind == "f" and want.kind == "f":
         return w.let(f"{'fpext' if want.itemsize > have.itemsize else 'fptrunc'} {old} {value} to {new}")
     if have.kind in "bu" and want.kind == "f":

@@ -18,12 +18,14 @@ class NotPrintable(Exception):
 
 def scalar_type(dtype: DType) -> str:
     """The type of one value in a register; booleans are i1."""
+    if not dtype.isnative:
+        raise NotPrintable(f"dtype {dtype}")
     if dtype.kind == "b":
         return "i1"
     if dtype.kind in "iu":
         return f"i{8 * dtype.itemsize}"
     name = _NAMES.get(f"{dtype.kind}{dtype.itemsize}")
-    if name is None or not dtype.isnative:
+    if name is None:
         raise NotPrintable(f"dtype {dtype}")
     return name
 
