@@ -44,6 +44,14 @@ def rounded(value: mpf, dtype: str) -> mpf:
         return +value
 
 
+def at(coefficients: Sequence[mpf], x: mpf) -> mpf:
+    """The polynomial's value, lowest power first."""
+    total = mpf(0)
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total
+
+
 def grid(low: float, high: float, count: int) -> list[mpf]:
     """Chebyshev points, the ends among them."""
     middle, half = (mpf(high) + mpf(low)) / 2, (mpf(high) - mpf(low)) / 2
@@ -69,10 +77,7 @@ def remez(
             right[row] = values[i]
         solution = mpmath.lu_solve(rows, right)
         found, level = [solution[j] for j in range(terms)], abs(solution[terms])
-        errors = {
-            i: weights[i] * (mpmath.polyval(found[::-1], points[i]) * points[i] ** first - values[i])
-            for i in usable
-        }
+        errors = {i: weights[i] * (at(found, points[i]) * points[i] ** first - values[i]) for i in usable}
         worst = max(abs(e) for e in errors.values())
         if worst <= level * mpf("1.001"):
             break
@@ -115,13 +120,11 @@ def fitted(fit: Fit, dtype: str) -> tuple[list[mpf], float]:
         if together or len(known) >= ROUNDED_ONE_BY_ONE or len(known) == terms - 1:
             break
         known.append(rounded(found[0], dtype))
-        rest = [v - mpmath.polyval(known[::-1], p) for v, p in zip(values, points, strict=True)]
+        rest = [v - at(known, p) for v, p in zip(values, points, strict=True)]
     known += [rounded(c, dtype) for c in found]
     low = [rounded(found[0] - known[0], dtype)] if fit.split else []
     exact = [known[0] + sum(low), *known[1:]]
-    errors = (
-        w * abs(mpmath.polyval(exact[::-1], p) - v) for v, w, p in zip(values, weights, points, strict=True)
-    )
+    errors = (w * abs(at(exact, p) - v) for v, w, p in zip(values, weights, points, strict=True))
     return [known[0], *low, *known[1:]], float(mpmath.log(max(errors), 2))
 
 

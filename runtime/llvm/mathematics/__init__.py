@@ -78,19 +78,31 @@ EXACT: dict[str, Function] = {
 }
 
 
+def values(name: str, operands: Sequence[Value]) -> Value:
+    """A function's result; raises NotPrintable where there is no code for it. Operands have one dtype."""
+    dtype = operands[0].dtype
+    function = EXACT.get(name) or (FUNCTIONS.get(name) if dtype.kind == "f" else None)
+    if function is None or dtype.kind not in "biuf" or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
+        raise NotPrintable(f"{name} of {dtype}")
+    if operands[0].emitter.lanes == 1:
+        return _as_scalars(function, operands)
+    return function(*operands)
+
+
+def _as_scalars(function: Function, operands: Sequence[Value]) -> Value:
+    """The function of one lane: LLVM cannot branch on a vector of one boolean."""
+    e = operands[0].emitter
+    scalars = Emitter(e.writer, 0, e.target)
+    let = e.writer.let
+    picked = [let(f"extractelement {e.type(x.dtype)} {x.text}, i64 0") for x in operands]
+    result = function(*(Value(scalars, text, x.dtype) for text, x in zip(picked, operands, strict=True)))
+    type_, scalar = e.type(result.dtype), scalars.type(result.dtype)
+    return Value(e, let(f"insertelement {type_} poison, {scalar} {result.text}, i64 0"), result.dtype)
+
+
 def emit(
     w: Writer, name: str, operands: Sequence[str], dtype: DType, lanes: int, target: Target | None = None
 ) -> str:
-    """The name of a function's result; raises NotPrintable where there is no code for it.
-
-    The operands have one dtype; float16 is for the caller to widen.
-    """
-    function = EXACT.get(name)
-    if function is None:
-        function = FUNCTIONS.get(name)
-        if function is None or dtype.kind != "f":
-            raise NotPrintable(f"{name} of {dtype}")
-    if dtype.kind not in "biuf" or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
-        raise NotPrintable(f"{name} of {dtype}")
+    """The name of a function's result, its lines written to the kernel's; the caller widens float16."""
     e = Emitter(w, lanes, target or host_target())
-    return function(*(Value(e, text, dtype) for text in operands)).text
+    return values(name, [Value(e, text, dtype) for text in operands]).text

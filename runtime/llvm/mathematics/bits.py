@@ -59,7 +59,7 @@ def bitwise_count(x: Value) -> Value:
     e = x.emitter
     size = e.intrinsic("abs", x, extra="i1 false") if x.dtype.kind == "i" else x
     count = e.intrinsic("ctpop", size)
-    return count if x.dtype.itemsize == 1 else e.convert("trunc", count, _UINT8)
+    return Value(e, count.text, _UINT8) if x.dtype.itemsize == 1 else e.convert("trunc", count, _UINT8)
 
 
 def signbit(x: Value) -> Value:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from .builder import Value, fma, magnitude, polynomial, smaller, where, with_sign
 from .constants import constants, table
-from .exponential import Whole, expm1_parts, power_of_two, reduced, scaled
+from .exponential import Whole, expm1_pair, power_of_two, reduced, scaled
 from .logarithm import log_of_pair
-from .pairs import Pair, quick_sum, two_product
+from .pairs import Pair, quick_sum, remaining, two_product
 
 _ROOT_PI_INVERSE = float.fromhex("0x1.20dd750429b6dp-1")
 _ROOT_TWO_PI_INVERSE = float.fromhex("0x1.9884533d43651p-2")
@@ -44,15 +44,18 @@ def _quotient(name: str, a: Value, middle: float, slope: float) -> Pair:
     lost = fma(a, slope, 1.0 - bottom)
     inverse = 1.0 / bottom
     ratio = p.high * inverse
-    rest = fma(-ratio, lost, fma(-ratio, bottom, p.high) + p.low)
+    rest = fma(-ratio, lost, remaining(p.high, ratio, bottom) + p.low)
     return Pair(ratio, rest * inverse)
 
 
 def _gaussian(square: Pair, quotient: Pair) -> tuple[Pair, Whole]:
     """exp(-square) * quotient as a pair times 2^k: quotient * (e^r - 1) is added to the quotient."""
     c = constants(square.high.dtype)
-    grown, k = expm1_parts(-smaller(square.high, -c.exp_low), -square.low)
-    return quick_sum(quotient.high, fma(quotient.high, grown, quotient.low)), k
+    grown, k = expm1_pair(-smaller(square.high, -c.exp_low), -square.low)
+    product = two_product(quotient.high, grown.high)
+    total = quick_sum(quotient.high, product.high)
+    rest = product.low + fma(quotient.high, grown.low, quotient.low)
+    return quick_sum(total.high, total.low + rest), k
 
 
 def erfc(x: Value) -> Value:
@@ -72,8 +75,10 @@ def erfcx(x: Value) -> Value:
     square = two_product(smaller(a, c.erfc_zero), smaller(a, c.erfc_zero))
     quotient = _quotient("erfcx", smaller(a, c.erfcx_far), 4.0, 2.0)
     right = where(a < c.erfcx_far, quotient.high + quotient.low, _ROOT_PI_INVERSE / a)
-    grown, k = expm1_parts(smaller(square.high, c.exp_high), square.low)
-    beyond = where(x < 0.0, scaled(grown + 1.0, k) * 2.0 - right, right)
+    grown, k = expm1_pair(smaller(square.high, c.exp_high), square.low)
+    power = quick_sum(x.like(1.0), grown.high)
+    left = scaled(power.high, k) * 2.0 + (scaled(power.low + grown.low, k) * 2.0 - right)
+    beyond = where(x < 0.0, left, right)
     return where(a < 0.5, fma(x, polynomial(x, table("erfcx_near", x)), 1.0), beyond)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from .builder import Value, fma, larger, magnitude, polynomial, smaller, where, with_sign
 from .constants import Constants, constants, table
 from .logarithm import joined
+from .pairs import Pair, remaining
 
 
 @dataclass(frozen=True)
@@ -96,15 +97,21 @@ def exp2(x: Value) -> Value:
     return scaled(polynomial(x - k.value, (1.0, *table("exp2", x))), k)
 
 
-def expm1_parts(x: Value, more: Value | None = None) -> tuple[Value, Whole]:
-    """e^r - 1 and k of x + more; what rounding takes from r is added to the small part."""
+def expm1_pair(x: Value, more: Value | None = None) -> tuple[Pair, Whole]:
+    """e^r - 1 as r and the rest, and k, of x + more; what rounding takes from r is added to the rest."""
     c = constants(x.dtype)
     k = whole(fma(x, c.log2_e, c.magic), c)
     high = fma(k.value, -c.ln2_high, x)
     low = k.value * -c.ln2_low if more is None else fma(k.value, -c.ln2_low, more)
     r = high + low
     lost = (high - r) + low
-    return r + fma(r * r, polynomial(r, table("expm1", x)), lost), k
+    return Pair(r, fma(r * r, polynomial(r, table("expm1", x)), lost)), k
+
+
+def expm1_parts(x: Value) -> tuple[Value, Whole]:
+    """e^r - 1 and k."""
+    pair, k = expm1_pair(x)
+    return pair.high + pair.low, k
 
 
 def expm1(x: Value) -> Value:
@@ -125,16 +132,21 @@ def tanh(x: Value) -> Value:
     lost = t - (total - 2.0)
     inverse = 1.0 / total
     ratio = t * inverse
-    missing = fma(-ratio, lost, fma(-ratio, total, t))
+    missing = fma(-ratio, lost, remaining(t, ratio, total))
     return with_sign(fma(missing, inverse, ratio), x)
 
 
 def expit(x: Value) -> Value:
-    """1 / (1 + e^-|x|), times e^-|x| where x is negative."""
+    """1 / (1 + e^-|x|), times e^-|x| where x is negative; what rounding takes from the sum is given back."""
     c = constants(x.dtype)
     r, k = reduced(larger(-magnitude(x), c.exp_low))
     power = scaled(polynomial(r, (1.0, 1.0, *table("exp", x))), k)
-    return where(x < 0.0, power, 1.0) / (power + 1.0)
+    total = power + 1.0
+    lost = power - (total - 1.0)
+    inverse = 1.0 / total
+    top = where(x < 0.0, power, 1.0)
+    ratio = top * inverse
+    return fma(fma(-ratio, lost, remaining(top, ratio, total)), inverse, ratio)
 
 
 def _exp_of_distance(a: Value) -> Value:

@@ -52,6 +52,14 @@ def two_product(a: Value, b: Value) -> Pair:
     return Pair(product, ((ah * bh - product) + ah * bl + al * bh) + al * bl)
 
 
+def remaining(c: Value, a: Value, b: Value) -> Value:
+    """c - a * b, where a * b is nearly c: exact but for one rounding, with fused instructions or without."""
+    if a.emitter.target.fma:
+        return fma(-a, b, c)
+    product = two_product(a, b)
+    return (c - product.high) - product.low
+
+
 def _split(a: Value) -> tuple[Value, Value]:
     """Two halves of the digits (Veltkamp)."""
     scaled = a * (2.0 ** (12 if a.dtype.itemsize == 4 else 27) + 1.0)

@@ -21,7 +21,7 @@ from .builder import (
 from .constants import constants, table
 from .exponential import nearest, power_of_two, scaled, whole
 from .logarithm import apart, apart_normal
-from .pairs import Pair, quick_sum, two_product, two_sum
+from .pairs import Pair, quick_sum, remaining, two_product, two_sum
 
 _TWO_THIRDS, _REST = 2.0 / 3.0, float.fromhex("0x1.5555555555555p-55")
 
@@ -67,7 +67,7 @@ def log_pair(size: Value) -> Pair:
     total = f + 2.0
     inverse = 1.0 / total
     s = f * inverse
-    rest = (fma(-s, total, f) - s * (f - (total - 2.0))) * inverse
+    rest = (remaining(f, s, total) - s * (f - (total - 2.0))) * inverse
     ratio = quick_sum(s, rest)
     square = ratio.squared()
     tail = square.high * polynomial(square.high, table("log_pair", size))

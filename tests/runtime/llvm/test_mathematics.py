@@ -1,0 +1,161 @@
+"""Vector functions held against mpmath, NumPy and SciPy: errors in ulp, special values, lanes, branches.
+
+The cases, samples and measures are those of docs/measure_mathematics.py, which writes the published table.
+"""
+
+import itertools
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special
+
+from tapeless.runtime.llvm.mathematics import FUNCTIONS
+from tapeless.runtime.llvm.mathematics.alone import compiled, module
+from tapeless.runtime.llvm.mathematics.builder import Target
+from tapeless.runtime.llvm.mathematics.coefficients import TABLES
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+MEASURE = runpy.run_path(str(DOCS / "measure_mathematics.py"))
+UNARY, BINARY, F4, F8 = (MEASURE[name] for name in ("UNARY", "BINARY", "F4", "F8"))
+NAMES = [*UNARY, *BINARY]
+DTYPES = [pytest.param(F4, id="float32"), pytest.param(F8, id="float64")]
+UNFUSED = Target(fma=False, scalef=False)
+
+
+def operands_of(name: str, dtype: Any, count: int, seed: int = 0) -> tuple[Any, ...]:
+    if name in UNARY:
+        return (MEASURE["unary_samples"](UNARY[name], dtype, count, seed),)
+    found: tuple[Any, ...] = MEASURE["binary_samples"](name, BINARY[name], dtype, count, seed)
+    return found
+
+
+def largest_error(name: str, dtype: Any, operands: tuple[Any, ...], got: Any) -> tuple[float, Any]:
+    """The error in ulp, and the operands that it is at."""
+    case = UNARY.get(name) or BINARY[name]
+    if dtype == F8:
+        error, place = MEASURE["double_error"](case, got, operands)
+    else:
+        errors = MEASURE["single_errors"](case, got, operands)
+        place = int(errors.argmax())
+        error = float(errors[place])
+    return error, [x[place] for x in operands]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_error_is_at_most_two_units(name: str, dtype: Any) -> None:
+    operands = operands_of(name, dtype, 240 if dtype == F8 else 60_000)
+    got = compiled(name, [dtype] * len(operands), MEASURE["lanes"](dtype))(*operands)
+    assert got.dtype == dtype
+    error, at = largest_error(name, dtype, operands, got)
+    assert error <= 2, at
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_error_over_the_whole_range(name: str) -> None:
+    assert MEASURE["largest_error"](name, F4, 3000, step=997) <= 2
+    assert MEASURE["largest_error"](name, F8, 3000) <= 2
+
+
+def kinds(values: Any) -> Any:
+    """NaN, infinite, 0 or other, and the sign where there is one."""
+    kind = np.where(np.isnan(values), 3, np.where(np.isinf(values), 2, np.where(values == 0, 0, 1)))
+    return np.where(np.isnan(values), 30, 10 * kind + np.signbit(values))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_special_values_are_of_numpys_kind(name: str, dtype: Any) -> None:
+    known = "power" if name == "float_power" else name
+    reference: Any = getattr(np, known, None) or getattr(scipy.special, known)
+    with np.errstate(all="ignore"):
+        points = np.array([v for s in MEASURE["SPECIAL"] for v in (s, -s)]).astype(dtype)
+    operands: tuple[Any, ...] = (points,)
+    if name in BINARY or name == "float_power":
+        operands = tuple(np.array(list(itertools.product(points, points))).T.copy())
+    got = compiled(name, [dtype] * len(operands), MEASURE["lanes"](dtype))(*operands)
+    with np.errstate(all="ignore"):
+        wanted = kinds(reference(*operands))
+    if name == "expit":
+        underflow = (got > 0) & (wanted == 0)
+        assert (got[underflow] < np.finfo(dtype).tiny).all()
+        got = np.where(underflow, 0, got)
+    different = np.flatnonzero(kinds(got) != wanted)
+    assert [tuple(x[i] for x in operands) for i in different] == []
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "name", ["exp", "log1p", "sin", "tan", "tanh", "erfc", "arctan2", "power", "fmod", "cbrt"]
+)
+def test_lanes_do_not_change_a_bit(name: str, dtype: Any) -> None:
+    operands = operands_of(name, dtype, 300) if name != "fmod" else operands_of("arctan2", dtype, 300)
+    wanted = compiled(name, [dtype] * len(operands), 16)(*operands).tobytes()
+    for lanes in (0, 1, 2, 4, 8, 32, 64):
+        assert compiled(name, [dtype] * len(operands), lanes)(*operands).tobytes() == wanted, lanes
+
+
+@pytest.mark.parametrize("name", ["exp", "exp2", "expit", "sinh"])
+def test_scaling_instruction_does_not_change_a_bit(name: str) -> None:
+    operands = operands_of(name, F4, 5000)
+    plain, quick = (
+        compiled(name, [F4], 16, Target(fma=True, scalef=scalef))(*operands)
+        for scalef in (False, "+avx512f" in MEASURE["engine"].host()[1])
+    )
+    assert plain.tobytes() == quick.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_without_fused_instructions(name: str, dtype: Any) -> None:
+    operands = operands_of(name, dtype, 120 if dtype == F8 else 20_000, seed=1)
+    text, _ = module(name, [dtype] * len(operands), 8, UNFUSED)
+    assert "@llvm.fma" not in text
+    got = compiled(name, [dtype] * len(operands), 8, UNFUSED)(*operands)
+    error, at = largest_error(name, dtype, operands, got)
+    assert error <= 2, at
+
+
+# Hard cases of the reduction: numbers closest to a multiple of pi/2 (Muller et al., Handbook of Floating-
+# Point Arithmetic, section 10.2), powers of two, the largest numbers, and those around the quick way's limit.
+LARGE = {
+    F8: [6381956970095103.0 * 2.0**797, 2.0**27, 2.0**27 + 2.0**-25, 4.3e10, 1e22, 2.0**1023, 1.79e308],
+    F4: [16367173.0 * 2.0**72, 2.0**15, 2.0**15 + 2.0**-8, 1e10, 3.4028235e38],
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_large_arguments(name: str, dtype: Any) -> None:
+    points = np.array([v for x in LARGE[dtype] for v in (x, -x)], dtype)
+    got = compiled(name, [dtype], 4)(points)
+    with mpmath.workprec(2400):
+        wanted = [getattr(mpmath, name)(mpmath.mpf(float(x))) for x in points]
+        for x, result, exact in zip(points, got, wanted, strict=True):
+            unit = int(MEASURE["unit_exponents"](mpmath.frexp(exact)[1], dtype))
+            assert abs(mpmath.mpf(float(result)) - exact) <= 2 * mpmath.ldexp(1, unit), x
+
+
+def test_sinc_is_numpys_formula() -> None:
+    x = np.array([0.0, -0.0, 1.0, -1.5, 1e-300, 1e5, np.nan])
+    np.testing.assert_allclose(compiled("sinc", [F8], 8)(x), np.sinc(x), rtol=1e-15, atol=0)
+
+
+def test_text_of_exp(golden: Callable[[str, str], None]) -> None:
+    golden("exp_f32", module("exp", [F4], 4, Target(fma=True, scalef=False))[0])
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("exp2", "f4"), ("sin", "f8"), ("erfc", "f4")])
+def test_coefficients_are_those_of_the_script(name: str, dtype: str) -> None:
+    script = runpy.run_path(str(DOCS / "fit_coefficients.py"))
+    fit = next(f for f in script["FITS"] if f.name == name and dtype in f.terms)
+    with mpmath.workdps(60):
+        found, error = script["fitted"](fit, dtype)
+    assert tuple(map(float, found)) == TABLES[name, dtype]
+    assert error < (-26 if dtype == "f4" else -54) + (name == "exp2")
