@@ -22,6 +22,10 @@ from ..ir.types import array_type
 from .form import Accumulate, Affine, Arg, Compute, Constant, Kernel, Load, Loop, Statement, Store
 
 
+# A Compute has no attrs: these are what ops with attrs mean by their name alone.
+FORM = {"form": "ufunc", "order": 0}
+
+
 class KernelError(AssertionError):
     """A kernel broke a check; this is a fault of the compiler."""
 
@@ -97,7 +101,7 @@ class _Verifier:
         dtypes = [self.dtype(name) for name in statement.operands]
         if statement.op != "cast":
             try:
-                type_ = OPS[statement.op].type_rule([array_type((), d) for d in dtypes], {"form": "ufunc"})
+                type_ = OPS[statement.op].type_rule([array_type((), d) for d in dtypes], FORM)
             except TypeRuleError as error:
                 self.fail("V2", str(error))
             if type_.dtype != statement.dtype:  # type: ignore[union-attr]

@@ -58,10 +58,14 @@ def _rewrite(b: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
     new = b.again(node, inputs)
     if name == "window_sum":
         return _data_gradient(b, new)
-    product = _product(new) if len(new.inputs) == 2 and all(new.shape) else None
+    product = _product(new) if len(new.inputs) == 2 and _all_full(new) else None
     if product is not None and (product.left.shows_more() or product.right.shows_more()):
         return _made(b, product, new.shape)
     return _as_matmul(b, new) if name == "einsum" else new
+
+
+def _all_full(node: Node) -> bool:
+    return all(all(value.shape) for value in (node, *node.inputs))
 
 
 # ---- products of views

@@ -71,7 +71,8 @@ class _Planner:
         for node in self.order:
             self.root[node], self.offset[node] = node, 0
             if node.op.name == "get":
-                self.strides[node] = self._dense(node)
+                if isinstance(node.type, ArrayType):
+                    self.strides[node] = self._dense(node)
             elif node.op.name in VIEWS and node.inputs[0] in self.strides:
                 x = node.inputs[0]
                 seen = view_of(node, self.strides[x])

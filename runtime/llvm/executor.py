@@ -50,6 +50,8 @@ def can_fuse(node: Node) -> bool:
         return _can_reduce(node)
     if node.op.name == "power":
         return node.attrs.get("form") == "ufunc" and is_printable("power", 2, node.inputs[0].dtype)
+    if node.attrs.get("order", 0):
+        return False
     if node.op.name == "cast":
         return is_printable("cast", 1, node.inputs[0].dtype, node.dtype)
     first = node.inputs[-1] if node.op.name == "where" else node.inputs[0]

@@ -283,6 +283,8 @@ class TableBuilder:
         found = blas.find()
         assert isinstance(output.type, ArrayType)
         dtype = output.type.dtype
+        if any(v.type.dtype != dtype for v in inputs) or not dtype.isnative:  # type: ignore[union-attr]
+            return None
         if found is None or not found.gemm(dtype) or not output.type.size or not inputs[0].type.size:  # type: ignore[union-attr]
             return None
         x, y = inputs

@@ -19,6 +19,7 @@ from tapeless.compiler.passes.differentiate import pull_back
 from tapeless.compiler.plan import Target, make_plan
 from tapeless.compiler.plan_verify import verify_plan
 from tapeless.runtime.executor import NumpyExecutor
+from tapeless.runtime.llvm.executor import NativeExecutor
 
 # A param is what a graph is given; it has no computation to sample.
 GIVEN = {"param"}
@@ -188,6 +189,47 @@ def check_executor(case: Any, outputs: list[Any], extra: dict[Any, Any]) -> None
         for node, one, two in zip(outputs, found, expected, strict=True):
             assert_has_type(one, node.type)
             np.testing.assert_array_equal(one, two)
+
+
+def check_native(case: Any, outputs: list[Any], extra: dict[Any, Any]) -> None:
+    """The native executor's values of nodes, on arrays in their own layouts, against the interpreter's.
+
+    Native code promises accuracy, not bits: each kernel's functions to two units in the last place.
+    """
+    graph = Graph("f", (*case.params, *extra), tuple(outputs))
+    values = [np.asarray(v) if isinstance(v, np.generic) else v for v in (*case.values, *extra.values())]
+    layouts = [v.strides if type(v) is np.ndarray else None for v in values]
+    targets = [Target("number" if isinstance(n.type, ScalarType) else "fresh") for n in outputs]
+    executor = NativeExecutor(graph, layouts, targets)
+    expected = case.run(outputs, case.values, extra)
+    for _ in range(2):
+        with np.errstate(all="ignore"):
+            found = executor(copy.deepcopy(values))
+        for node, one, two in zip(outputs, found, expected, strict=True):
+            assert_has_type(one, node.type)
+            assert_close(one, two)
+
+
+def assert_close(found: Any, expected: Any) -> None:
+    """Equal, floats up to a few roundings of the largest value beside them."""
+    dtype = np.asarray(expected).dtype
+    if dtype.kind not in "fc":
+        np.testing.assert_array_equal(found, expected)
+        return
+    unit = 64 * np.finfo(dtype).eps
+    finite = np.abs(np.asarray(expected)[np.isfinite(expected)])
+    np.testing.assert_allclose(found, expected, unit, unit * float(finite.max(initial=0.0)))
+
+
+def test_native_agrees_with_the_interpreter(case: Any) -> None:
+    whole = not any(isinstance(param.type, TupleType) for param in case.params)
+    outputs = [node for node in case.results if node.type != GENERATOR]
+    if whole and case.params:
+        check_native(case, outputs, {})
+
+
+def test_native_agrees_on_the_backward_part(differentiated: Any) -> None:
+    check_native(differentiated, differentiated.gradients(), differentiated.given())
 
 
 def test_executor_agrees_with_the_interpreter(case: Any) -> None:
