@@ -25,10 +25,12 @@ from ..arena import Arena, empty, window
 from . import blas, cache, engine, threads
 from .operations import is_printable
 from .stepwise import Poison, times
+from .straight import Run, Straight
 from .table import Segment, TableBuilder
 from .walker import walker
 
 _POOLED = 8
+_CALLS_TO_STRAIGHT = 3
 # Nanoseconds of work from which on a segment is worth waking workers, and from which on it lets the GIL go.
 _LEAST_TOGETHER = 60_000
 _LEAST_RELEASED = 500_000
@@ -94,6 +96,9 @@ class NativeExecutor:
         self._poison = os.environ.get("TAPELESS_POISON", "") not in ("", "0")
         self._costs = [sum(step.cost for step in segment.native) for segment in self.segments]
         self._shares = [any(step.grain for step in segment.native) for segment in self.segments]
+        pairs = zip(self._shares, self._costs, strict=True)
+        self.works_together = any(shares and cost > _LEAST_TOGETHER for shares, cost in pairs)
+        self._straight: Straight | None = None
 
     @property
     def llvm(self) -> str:
@@ -104,6 +109,12 @@ class NativeExecutor:
     def asm(self) -> str:
         """Assembly of the plan's kernels for this machine."""
         return "\n".join(engine.assembly(text, level) for level, text in self._texts.items())
+
+    def straight(self) -> Straight:
+        """The call as one function, written when first asked for."""
+        if self._straight is None:
+            self._straight = Straight(self)
+        return self._straight
 
     def instance(self) -> _Instance:
         """Another arena, bound to the plan."""
@@ -162,7 +173,8 @@ class NativeExecutor:
         except IndexError:
             instance = _Instance(self)
         try:
-            return instance.run(values)
+            run = instance.straight
+            return instance.run(values) if run is None else run(values)
         finally:
             if len(pool) < _POOLED:
                 pool.append(instance)
@@ -208,6 +220,8 @@ class _Instance:
                 self.together.append(run)
             self.actions.append(run.ctypes.data)
         self.windows: dict[int, Any] = {}
+        self.calls = 0
+        self.straight: Run | None = None
         self.poison = Poison(self) if executor._poison else None
 
     def window(self, number: int) -> Any:
@@ -228,8 +242,19 @@ class _Instance:
             self.windows[number] = found
         return found
 
-    def walk(self, call: _Call, arguments: tuple[Any, ...], count: int, shared: int) -> None:
+    def walk_all(self, call: Any, arguments: tuple[Any, ...]) -> None:
         """Run the segments in order, with workers where that pays."""
+        workers = threads.pool() if self.together else None
+        if workers is None or not workers.lock.acquire(blocking=False):
+            self.walk(call, arguments, 1, 0)
+            return
+        try:
+            self.walk(call, arguments, workers.threads, workers.shared)
+        finally:
+            workers.lock.release()
+
+    def walk(self, call: _Call, arguments: tuple[Any, ...], count: int, shared: int) -> None:
+        """Run the segments in order with so many threads."""
         for run in self.together:
             run[6], run[7] = count, shared
         enter = self.executor._enter
@@ -251,19 +276,17 @@ class _Instance:
 
     def run(self, values: Sequence[Any]) -> list[Any]:
         executor = self.executor
+        self.calls += 1
+        if self.calls == _CALLS_TO_STRAIGHT and self.poison is None:
+            self.straight = executor.straight().bind(self, _Call)
+            return self.straight(values)
         call, arguments = self.bind(values)
-        workers = threads.pool() if self.together else None
         if self.poison is not None:
             self.poison.spoil(call.fresh)
         if self.poison is not None and self.poison.turn():
             self.poison.walk(call, arguments)
-        elif workers is None or not workers.lock.acquire(blocking=False):
-            self.walk(call, arguments, 1, 0)
         else:
-            try:
-                self.walk(call, arguments, workers.threads, workers.shared)
-            finally:
-                workers.lock.release()
+            self.walk_all(call, arguments)
         return [
             None if n is None else call.result(n, t)
             for n, t in zip(executor.plan.results, executor.plan.targets, strict=True)
