@@ -119,8 +119,9 @@ def run_op(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 
 def run_info(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    """Print versions, the executor in use, and which programs and libraries are found."""
+    """Print versions, the executor in use, which programs and libraries are found, vectors and the cache."""
     from .compiler.drawing.render import find_dot
+    from .specialize import native_rows
 
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs"
     rows = [
@@ -129,7 +130,7 @@ def run_info(options: argparse.Namespace, rest: Sequence[str]) -> int:
         *((name, _version(name)) for name in SHOWN),
         ("executor", os.environ.get("TAPELESS_EXECUTOR") or "auto"),
         ("dot", find_dot() or "not found: install Graphviz, or pip install 'tapeless[draw]'"),
-        ("BLAS", _blas()),
+        *native_rows(),
     ]
     print("\n".join(f"{label:<14}{text}" for label, text in rows))
     return 0
@@ -140,15 +141,6 @@ def _version(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return "not installed"
-
-
-def _blas() -> str:
-    if importlib.util.find_spec("threadpoolctl") is None:
-        return "unknown: threadpoolctl is not installed"
-    from threadpoolctl import threadpool_info
-
-    found = [f"{i['internal_api']} {i['version']}, {i['num_threads']} threads" for i in threadpool_info()]
-    return "; ".join(found) or "none found"
 
 
 def parser() -> argparse.ArgumentParser:

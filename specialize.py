@@ -27,7 +27,7 @@ from .tracer.warm import make_warm
 if TYPE_CHECKING:
     from .runtime.profile import Profile
 
-__all__ = ["Specialization", "bisect", "leaf_names", "make_options", "profile", "trace_with_demands"]
+__all__ = ["Specialization", "bisect", "leaf_names", "make_options", "native_rows", "profile", "trace_with_demands"]
 
 
 def make_options(fast_math: bool, disabled: frozenset[str], rules: Sequence[RuleSet]) -> Options:
@@ -110,3 +110,10 @@ def profile(found: Specialization, values: Sequence[Any]) -> Profile:
 
     run = NumpyExecutor(found.plan) if isinstance(found.run, InterpretExecutor) else found.run
     return measured(run, found.plan, values)
+
+
+def native_rows() -> list[tuple[str, str]]:
+    """What native code finds on this machine, as (label, text)."""
+    from .runtime.llvm.report import rows
+
+    return rows()

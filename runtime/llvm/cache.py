@@ -89,16 +89,17 @@ def _usable_folder() -> Path | None:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.mkdir(mode=0o700, exist_ok=True)
-        wrong = _what_is_wrong(place)
+        wrong = what_is_wrong(place)
     except OSError as error:
         wrong = f"it cannot be made ({error.strerror})"
     if not wrong:
         return place
-    _warn(place, f"{wrong}")
+    _warn(place, wrong)
     return None
 
 
-def _what_is_wrong(place: Path) -> str:
+def what_is_wrong(place: Path) -> str:
+    """Why a folder is not used; empty where it is the user's alone."""
     found = os.lstat(place)
     if not stat.S_ISDIR(found.st_mode):
         return "it is no folder"

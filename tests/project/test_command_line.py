@@ -74,7 +74,21 @@ def test_info(command: Command) -> None:
     assert code == 0
     labels = [line.split()[0] for line in out.splitlines()]
     assert labels[:3] == ["tapeless", "python", "numpy"]
-    assert labels[-3:] == ["executor", "dot", "BLAS"]
+    assert labels[-6:] == ["executor", "dot", "BLAS", "vectors", "threads", "cache"]
+
+
+def test_info_says_what_is_in_the_cache(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def said() -> str:
+        return command("info")[1].splitlines()[-1].removeprefix("cache").strip()
+
+    monkeypatch.setenv("TAPELESS_CACHE_DIR", str(tmp_path / "objects"))
+    assert said() == f"{tmp_path / 'objects'}, not made yet"
+    (tmp_path / "objects").mkdir(mode=0o700)
+    assert said() == f"{tmp_path / 'objects'}, 0 objects, 0.0 of 268 MB"
+    monkeypatch.setenv("TAPELESS_CACHE_DIR", "off")
+    assert said() == "off"
 
 
 @pytest.mark.parametrize(
