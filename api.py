@@ -91,7 +91,7 @@ def _transforms() -> Any:
 def _traced(function: Callable[..., Any], inner: Callable[..., Any]) -> Callable[..., Any]:
     """`inner(trace, args, kwargs)` as a function: in the active trace, or traced and run once, uncached."""
 
-    @functools.wraps(function)
+    @functools.wraps(function, updated=())
     def transformed(*args: Any, **kwargs: Any) -> Any:
         trace = current()
         if trace is None:

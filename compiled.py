@@ -95,7 +95,7 @@ class CompiledFunction:
         self._warm: tuple[Callable[[Any, Any], Any], ...] = ()
         self._lock = threading.RLock()
         self.stats = Stats()
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if active.trace is not None:

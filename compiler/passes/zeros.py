@@ -163,6 +163,9 @@ def _moved(b: Builder, node: Node, position: int, mask: Mask | None) -> Mask:
 
     def make(*given: Node) -> Node:
         ones = b.cast(given[0], node.dtype) if given else b.full(1, node.type)
+        if node.dtype.kind == "c":
+            # Both parts are marked: a window may show one of them.
+            ones = b.multiply(ones, b.scalar(1 + 1j, ones))
         moved = _vjp_part(b, node, position, ones)
         return b.not_equal(moved, b.scalar(0, moved))
 
