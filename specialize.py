@@ -27,7 +27,15 @@ from .tracer.warm import make_warm
 if TYPE_CHECKING:
     from .runtime.profile import Profile
 
-__all__ = ["Specialization", "bisect", "leaf_names", "make_options", "native_rows", "profile", "trace_with_demands"]
+__all__ = [
+    "Specialization",
+    "bisect",
+    "leaf_names",
+    "make_options",
+    "native_rows",
+    "profile",
+    "trace_with_demands",
+]
 
 
 def make_options(fast_math: bool, disabled: frozenset[str], rules: Sequence[RuleSet]) -> Options:
