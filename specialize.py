@@ -75,6 +75,7 @@ class Specialization:
         self.run: Any
         if executor == "native" and not has_arrays(self.graph):
             executor, self.note = "numpy", "it has no arrays: Python computes with its numbers"
+        self.executor = executor
         if executor == "native":
             from .runtime.llvm.executor import NativeExecutor
 
@@ -90,7 +91,12 @@ class Specialization:
     ) -> Callable[[Any, Any], Any] | None:
         """The straight way for calls like this one; None where there is none. The second one allows more."""
         self.ways += 1
-        return make_warm(self.assembler, self.run.__call__, args, kwargs, static, views=self.ways > 1)
+        match: Any = None
+        if self.executor == "native":
+            from .runtime.llvm.match import matcher as match
+        return make_warm(
+            self.assembler, self.run.__call__, args, kwargs, static, views=self.ways > 1, matcher=match
+        )
 
     def __call__(self, leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.overlap is not None:

@@ -65,7 +65,7 @@ class Guards:
         self._arrays = [(array, array.shape, array.strides, array.dtype) for array in arrays]
         self._contents = [(name, array, array.tobytes()) for name, array in contents]
         self._wholes = list(wholes)
-        self._holds = self._expression()
+        self.holds = self._expression()
 
     def __bool__(self) -> bool:
         return bool(self._slots or self._lengths or self._arrays or self._contents or self._wholes)
@@ -103,7 +103,7 @@ class Guards:
     def changed(self) -> str:
         """What no longer holds, as `explain` shows it; empty if everything does."""
         try:
-            if self._holds():
+            if self.holds():
                 return ""
         except (KeyError, IndexError, ValueError):
             pass
@@ -136,7 +136,7 @@ class Guards:
             if container != before:
                 return f"{shown}: its items changed"
         if renewed:
-            self._holds = self._expression()
+            self.holds = self._expression()
         return ""
 
 

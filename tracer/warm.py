@@ -30,6 +30,9 @@ _PLAIN = (str, bytes, int, bool, float, complex, type(None))
 _BY_IDENTITY = (FunctionType, BuiltinFunctionType, type, np.ufunc)
 
 
+Matcher = Callable[[Sequence[Any]], "Callable[..., bool] | None"]
+
+
 class _Unable(Exception):
     """Straight-line code cannot tell this as exactly as the long way."""
 
@@ -132,6 +135,19 @@ class _Writer:
             raise _Unable
 
     def array(self, name: str, value: Any) -> None:
+        self.arrays.append((name, value))
+
+    def arrays_alike(self, matcher: Matcher | None) -> None:
+        """Check all arrays, at once where there is a matcher."""
+        match = matcher([value for _, value in self.arrays]) if matcher is not None else None
+        if match is not None:
+            self.unless(f"{self.bind(match)}({', '.join(name for name, _ in self.arrays)})")
+            return
+        for name, value in self.arrays:
+            self.array_alike(name, value)
+        self.apart()
+
+    def array_alike(self, name: str, value: Any) -> None:
         flags = value.flags
         self.unless(
             f"type({name}) is {self.bind(np.ndarray)} and {name}.shape == {value.shape!r}"
@@ -139,13 +155,11 @@ class _Writer:
             f" and {'' if flags.writeable else 'not '}(f := {name}.flags).writeable"
             f"{' and f.owndata' if flags.owndata and not self.views else ''}"
         )
-        self.arrays.append((name, value))
 
     # ---- what the parts have to do with each other
 
     def apart(self) -> None:
-        """No two containers that can change are one, and no two arrays share memory."""
-        self.distinct(self.mutable)
+        """No two arrays share memory."""
         if not self.views and all(value.flags.owndata for _, value in self.arrays):
             alike: dict[Any, list[str]] = {}
             for name, value in self.arrays:
@@ -161,8 +175,6 @@ class _Writer:
                     self.lines.append(f"{owner} = {self.bind(memory)}({name})")
                     self.unless(f"{owner} is not None")
             self.distinct(owners)
-        if sum(type(value) is np.random.Generator for _, value in self.leaves) > 1:
-            raise _Unable
 
     def distinct(self, names: Sequence[str]) -> None:
         if 1 < len(names) < 5:
@@ -212,16 +224,17 @@ def make_warm(
     static: frozenset[int],
     *,
     views: bool = False,
+    matcher: Matcher | None = None,
 ) -> Callable[[Any, Any], Any] | None:
     """A function of (args, kwargs) that gives the result of a call like this one, or MISS.
 
     None where straight-line code would not do. `static` holds the leaves that are compared by value on
     demand; what `Static` wraps here is given unwrapped there. Arrays that own their memory now may be views
-    then if `views` says so.
+    then if `views` says so. `matcher` makes a function of arrays that checks them all (see runtime/llvm).
     """
     writer = _Writer(static, views)
     try:
-        _write(writer, assembler, args, kwargs)
+        _write(writer, assembler, args, kwargs, matcher)
     except (_Unable, RecursionError):
         return None
     writer.names["run"] = run
@@ -233,7 +246,13 @@ def make_warm(
     return made
 
 
-def _write(writer: _Writer, assembler: Assembler, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _write(
+    writer: _Writer,
+    assembler: Assembler,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    matcher: Matcher | None,
+) -> None:
     traced = assembler.traced
     writer.unless(
         f"len(args) == {len(args)} and {f'[*kwargs] == {list(kwargs)!r}' if kwargs else 'not kwargs'}"
@@ -246,9 +265,14 @@ def _write(writer: _Writer, assembler: Assembler, args: tuple[Any, ...], kwargs:
         raise _Unable
     if overlaps(leaves) or shared_containers(args, kwargs):
         raise _Unable
-    writer.apart()
+    if sum(type(leaf) is np.random.Generator for leaf in leaves) > 1:
+        raise _Unable
+    writer.distinct(writer.mutable)
+    writer.arrays_alike(matcher)
     if traced.guards:
-        writer.lines.append(f"if {writer.bind(traced.guards)}.changed(): return {writer.bind(MISS)}")
+        guards, miss = writer.bind(traced.guards), writer.bind(MISS)
+        writer.lines += ["try:", f"  if not {guards}.holds() and {guards}.changed(): return {miss}"]
+        writer.lines.append(f"except (KeyError, IndexError, ValueError): return {miss}")
     listed = f"[{', '.join(name for name, _ in writer.leaves)}]"
     if traced.overlap is not None:
         writer.lines.append(f"{writer.bind(traced.overlap.check)}({listed})")

@@ -13,11 +13,13 @@ import pytest
 import tapeless as tl
 
 pytest.importorskip("llvmlite")
+
+from tapeless.runtime.llvm.straight import Recycler, checker
+
 pytestmark = pytest.mark.skipif(
     sys.implementation.name != "cpython", reason="counts of references are CPython's"
 )
 
-from tapeless.runtime.llvm.straight import Recycler, checker  # noqa: E402
 
 LARGE = 1 << 15
 
