@@ -127,6 +127,8 @@ class _Printer:
         return self.splat(found.text, found.dtype)
 
     def splat(self, text: str, dtype: DType) -> str:
+        if not text.startswith("%"):
+            return f"splat ({scalar_type(dtype)} {text})"
         type_ = value_type(dtype, self.lanes)
         first = self.let(f"insertelement {type_} poison, {scalar_type(dtype)} {text}, i64 0")
         return self.let(

@@ -49,10 +49,17 @@ class Lines:
         self.outside[symbol] = text
 
 
-def module(name: str, dtypes: Sequence[DType], lanes: int, target: Target | None = None) -> tuple[str, DType]:
+def module(
+    name: str,
+    dtypes: Sequence[DType],
+    lanes: int,
+    target: Target | None = None,
+    constants: Sequence[float] = (),
+) -> tuple[str, DType]:
     """A module with `void f(ptr arguments, i64 n)`, and the result's dtype.
 
-    `arguments` points to the operands' and the result's addresses; n is a multiple of the lanes.
+    `arguments` points to the operands' and the result's addresses; n is a multiple of the lanes. Operands
+    that are constants follow the others.
     """
     w = Lines()
     w.line("br label %head")
@@ -63,7 +70,7 @@ def module(name: str, dtypes: Sequence[DType], lanes: int, target: Target | None
     w.start("body")
     e = Emitter(w, lanes, target or host_target())
     operands = [_load(e, number, dtype) for number, dtype in enumerate(dtypes)]
-    result = values(name, operands)
+    result = values(name, operands + [e.constant(number, dtypes[0]) for number in constants])
     _store(e, len(dtypes), result)
     w.line(f"%next = add i64 %i, {max(lanes, 1)}")
     w.line("br label %head")
@@ -94,10 +101,15 @@ def _store(e: Emitter, number: int, result: Value) -> None:
 
 
 def compiled(
-    name: str, dtypes: Sequence[DType], lanes: int, target: Target | None = None, level: int = 0
+    name: str,
+    dtypes: Sequence[DType],
+    lanes: int,
+    target: Target | None = None,
+    level: int = 0,
+    constants: Sequence[float] = (),
 ) -> Callable[..., Any]:
     """The function of arrays of one shape; the last lanes are filled up with the first elements."""
-    text, dtype = module(name, dtypes, lanes, target)
+    text, dtype = module(name, dtypes, lanes, target, constants)
     library = Library([object_code(text, level)], {})
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address("f"))
 

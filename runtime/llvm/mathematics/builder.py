@@ -8,6 +8,8 @@ rounds once where the target has the instruction. Integers wrap. Comparisons are
 from __future__ import annotations
 
 import functools
+import re
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -19,6 +21,8 @@ from ..types import DType, constant, suffix, value_type
 BOOL = np.dtype(bool)
 _INTEGER: dict[int, DType] = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 _FLOAT: dict[int, DType] = {2: np.dtype(np.float16), 4: np.dtype(np.float32), 8: np.dtype(np.float64)}
+
+_LITERAL = re.compile(r"(?:splat \((?:float|double) )?0x([0-9A-F]{16})\)?")
 
 
 class Writer(Protocol):
@@ -168,6 +172,11 @@ class Value:
     def to_float(self) -> Value:
         """A signed integer as a float of its size, rounded."""
         return self.emitter.convert("sitofp", self, _FLOAT[self.dtype.itemsize])
+
+    def literal(self) -> float | None:
+        """The number of a floating constant, None for what is known at run time only."""
+        found = _LITERAL.fullmatch(self.text)
+        return None if found is None else struct.unpack(">d", bytes.fromhex(found[1]))[0]
 
     def double(self) -> Value:
         """A float as float64."""

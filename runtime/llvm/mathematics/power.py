@@ -6,6 +6,8 @@ numbers (relative error near 2^-70), since y multiplies its error by up to 2^10.
 
 from __future__ import annotations
 
+import math
+
 from .builder import (
     Value,
     fma,
@@ -27,15 +29,47 @@ _TWO_THIRDS, _REST = 2.0 / 3.0, float.fromhex("0x1.5555555555555p-55")
 
 
 def power(x: Value, y: Value) -> Value:
-    size = magnitude(x)
-    result = _single(size, y) if x.dtype.itemsize == 4 else _double(size, y)
+    number = y.literal()
+    if number is not None and math.isfinite(number):
+        simple = _simple(x, number)
+        return simple if simple is not None else _of_known_sign(x, number, _of_size(magnitude(x), y))
+    result = _of_size(magnitude(x), y)
     infinite = magnitude(y).equals(float("inf"))
     result = where(y.equals(0.0) | x.equals(1.0) | (x.equals(-1.0) & infinite), 1.0, result)
+    return _signed(x, y, result)
+
+
+def _of_size(size: Value, y: Value) -> Value:
+    return _single(size, y) if size.dtype.itemsize == 4 else _double(size, y)
+
+
+def _simple(x: Value, number: float) -> Value | None:
+    """Powers that are one or two instructions, each within the bound."""
+    if number in (0.0, 1.0):
+        return x.like(1.0) if number == 0.0 else x
+    if number in (2.0, 3.0):
+        return x * x if number == 2.0 else x * x * x
+    if number == -1.0:
+        return 1.0 / x
+    if number in (0.5, -0.5):
+        root = where(x.equals(float("-inf")), float("inf"), square_root(x) + 0.0)
+        return root if number == 0.5 else 1.0 / root
+    return None
+
+
+def _of_known_sign(x: Value, number: float, result: Value) -> Value:
+    """`_signed` for an exponent that is known."""
+    if number.is_integer():
+        return with_sign(result, x) if number % 2 == 1 else result
+    return where((x < 0.0) & (x > float("-inf")), float("nan"), result)
+
+
+def _signed(x: Value, y: Value, result: Value) -> Value:
+    """|x|^y with the sign of x where y is odd; NaN where x is negative and y not whole."""
     integral = truncated(y).equals(y)
     half = y * 0.5
     odd = integral & truncated(half).differs(half)
-    negative = x.bits() < 0
-    sign = where(negative & odd, x.bits() & constants(x.dtype).sign_bit, 0)
+    sign = where((x.bits() < 0) & odd, x.bits() & constants(x.dtype).sign_bit, 0)
     result = (result.bits() | sign).floats()
     invalid = (x < 0.0) & (x > float("-inf")) & ~integral
     return where(invalid, float("nan"), result)

@@ -142,6 +142,27 @@ def test_large_arguments(name: str, dtype: Any) -> None:
             assert abs(mpmath.mpf(float(result)) - exact) <= 2 * mpmath.ldexp(1, unit), x
 
 
+EXPONENTS = [0.0, 1.0, 2.0, 3.0, -1.0, 0.5, -0.5, -2.0, 5.0, 1.7, -3.0, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("lanes", [0, 8])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_powers_of_a_known_exponent(exponent: float, dtype: Any, lanes: int) -> None:
+    x = operands_of("power", dtype, 1000)[0]
+    with np.errstate(over="ignore"):
+        special = np.array([v for s in MEASURE["SPECIAL"] for v in (s, -s)]).astype(dtype)
+    x = np.concatenate([x, -x, special])
+    y = np.full(len(x), exponent, dtype)
+    got = compiled("power", [dtype], lanes, constants=[exponent])(x)
+    with np.errstate(all="ignore"):
+        wanted = np.power(x, y)
+    np.testing.assert_array_equal(kinds(got), kinds(wanted))
+    finite = np.isfinite(wanted) & (x > 0)
+    error, at = largest_error("power", dtype, (x[finite], y[finite]), got[finite])
+    assert error <= 2, at
+
+
 def test_sinc_is_numpys_formula() -> None:
     x = np.array([0.0, -0.0, 1.0, -1.5, 1e-300, 1e5, np.nan])
     np.testing.assert_allclose(compiled("sinc", [F8], 8)(x), np.sinc(x), rtol=1e-15, atol=0)
