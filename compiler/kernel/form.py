@@ -99,7 +99,7 @@ class Accumulator:
     """A running value of a loop: set to `init` before it, readable under its name after it.
 
     `op` is add, multiply, maximum, minimum, logical_or or logical_and; or multiply_add, a sum of products of
-    which each may be added with one rounding, as in matrix products. How its terms are grouped is the printer's
+    which each may be added with one rounding, as in matrix products. How terms are grouped is the printer's
     choice within the accuracy that the docs promise, and never depends on the number of threads.
     `narrow` says that the terms come from a narrower dtype, to which the result goes back: the rounding of
     the running value does not show.

@@ -114,6 +114,7 @@ class _Planner:
         returned = [n for n, t in zip(self.graph.outputs, self.targets, strict=True) if t.kind != "commit"]
         kept = {self.root[n] for n in returned}
         committed = [n for n, t in zip(self.graph.outputs, self.targets, strict=True) if t.kind == "commit"]
+        viewed = {self.root[n] for n in self.order if self.is_view(n)}
         for node, target in zip(self.graph.outputs, self.targets, strict=True):
             if (
                 target.kind != "commit"
@@ -124,6 +125,8 @@ class _Planner:
                 continue
             assert target.param is not None
             param = self.graph.params[target.param]
+            if node in viewed and not same_layout(node.shape, self.strides[node], self.strides[param]):
+                continue  # its views were placed for memory of its own
             maker = node.inputs[0] if node.op.name == "get" else node
             if maker.op.name != "fused" or maker not in step_of:
                 continue

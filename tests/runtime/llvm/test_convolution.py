@@ -1,4 +1,4 @@
-"""Convolutions and pooling written in plain NumPy: no window matrix is built, values are the interpreter's."""
+"""Convolutions and pooling in plain NumPy: no window matrix is built, values are the interpreter's."""
 
 from collections.abc import Callable
 from typing import Any
@@ -127,3 +127,86 @@ def test_convolutions_and_both_gradients_build_no_window_matrix(name: str) -> No
     assert counts["contract_windows"] == 3
     assert "window" not in counts
     assert "window_sum" not in counts
+
+
+def test_a_view_of_what_goes_into_strided_memory_sees_it() -> None:
+    def update(x: Any) -> Any:
+        made = x * 2
+        x[...] = made
+        return made.T @ made
+
+    whole, twin = mixed(6, 8), mixed(6, 8)
+    result = tl.compile(update, executor="native")(whole[:, ::2])
+    np.testing.assert_allclose(result, update(twin[:, ::2]), rtol=1e-5)
+    np.testing.assert_array_equal(whole, twin)
+
+
+def max_pool(x: Any) -> Any:
+    n, c, h, w = x.shape
+    return x.reshape(n, c, h // 2, 2, w // 2, 2).max(axis=(3, 5))
+
+
+def average_pool(x: Any) -> Any:
+    n, c, h, w = x.shape
+    return x.reshape(n, c, h // 2, 2, w // 2, 2).mean(axis=(3, 5))
+
+
+def sliding_max(x: Any) -> Any:
+    return sliding_window_view(x, (3, 3), axis=(2, 3))[:, :, ::2, ::2].max(axis=(4, 5))
+
+
+@pytest.mark.parametrize("pool", [max_pool, average_pool, sliding_max])
+@pytest.mark.parametrize("ties", [False, True], ids=["distinct", "ties"])
+def test_pooling_after_a_convolution_and_its_gradients(pool: Callable[..., Any], ties: bool) -> None:
+    def block(x: Any, k: Any, bias: Any) -> Any:
+        return pool(np.maximum(padded(x, k) + bias[:, None, None], 0))
+
+    x, k, bias = mixed(9, 2, 8, 6), mixed(3, 2, 3, 5), mixed(3)
+    if ties:
+        x, k, bias = np.round(x), np.round(k), np.round(bias)
+    weights = mixed(*block(x, k, bias).shape)
+    gradients = tl.value_and_grad(lambda *a: np.sum(block(*a) * weights), wrt=(0, 1, 2))
+    args = x, k, bias
+    value, mine = tl.compile(gradients, executor="native")(*args)
+    wanted, its = tl.compile(gradients, executor="interpret")(*args)
+    assert value == pytest.approx(wanted, rel=1e-5)
+    for a, b in zip(mine, its, strict=True):
+        close(a, b)
+
+
+def test_a_stack_of_convolutions_transposes_its_input_once() -> None:
+    def network(x: Any, k: Any, k2: Any) -> Any:
+        x = max_pool(np.maximum(padded(x, k), 0))
+        x = max_pool(np.maximum(two_dimensional(x, k2), 0))
+        return np.sum(x.reshape(len(x), -1) ** 2)
+
+    args = mixed(16, 1, 14, 16), mixed(4, 1, 3, 5), mixed(6, 4, 2, 3)
+    gradients = tl.value_and_grad(network, wrt=(1, 2))
+    plan = tl.compile(gradients, executor="native").plan(*args)
+    counts = count_ops(plan.graph)
+    assert counts["contract_windows"] == 5
+    assert counts["copy"] == 1
+    made = [n for n in plan.graph.nodes if n.op.name == "contract_windows"]
+    assert [n.type.shape[-1] for n in made if len(n.type.shape) == 4 and n.type.shape[-1] == 16] == [16] * 3
+
+
+def test_a_border_of_one_number_is_written_once() -> None:
+    padding = tl.compile(lambda x: np.pad(x, ((0, 0), (2, 1)), constant_values=3) * 2, executor="native")
+    x = mixed(3, 5)
+    np.testing.assert_array_equal(padding(x), np.pad(x, ((0, 0), (2, 1)), constant_values=3) * np.float32(2))
+    assert count_ops(padding.plan(x).graph)["write"] == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ij,jk->ik", "ij,kj->ik", "bij,bjk->bik", "bhqd,bhkd->bhqk", "ij,ij->", "ij,ij->i", "i,j->ij",
+        "ij,ij->ji", "ij->ji", "ij->j", "ij,k->i", "abc,cd->abd", "ij,j->i", "ii->i", "ij,jk,kl->il",
+    ],
+)  # fmt: skip
+def test_einsums_agree_with_the_interpreter(words: str) -> None:
+    lengths = dict(zip("abcdefhijklq", (3, 4, 5, 2, 6, 7, 3, 5, 5, 4, 3, 2), strict=True))
+    args = [mixed(*(lengths[c] for c in word)) for word in words.split("->")[0].split(",")]
+    native = tl.compile(lambda *a: np.einsum(words, *a), executor="native")(*args)
+    plain = np.einsum(words, *args)
+    close(np.asarray(native), np.asarray(plain))
