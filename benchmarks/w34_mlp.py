@@ -1,4 +1,4 @@
-"""ReLU networks with softmax cross-entropy: a small one with plain gradient descent, a large one with Adam."""
+"""ReLU networks, softmax cross-entropy: a small one with plain gradient descent, a large one with Adam."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def sgd(rate):
     @tl.compile
     def train_step(params, x, y):
         value, grads = tl.value_and_grad(loss)(params, x, y)
-        for param, grad in zip(params, grads):
+        for param, grad in zip(params, grads, strict=True):
             param -= rate * grad
         return value
 
@@ -31,7 +31,7 @@ def adam(lr, b1, b2, eps):
         value, grads = tl.value_and_grad(loss)(params, x, y)
         count += 1
         c1, c2 = 1 - b1**count, 1 - b2**count
-        for param, m, v, grad in zip(params, first, second, grads):
+        for param, m, v, grad in zip(params, first, second, grads, strict=True):
             m *= b1
             m += (1 - b1) * grad
             v *= b2

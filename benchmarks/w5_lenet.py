@@ -33,7 +33,7 @@ def loss(params, x, y):
 @tl.compile
 def train_step(params, velocities, x, y):
     value, grads = tl.value_and_grad(loss)(params, x, y)
-    for param, velocity, grad in zip(params, velocities, grads):
+    for param, velocity, grad in zip(params, velocities, grads, strict=True):
         velocity *= MOMENTUM
         velocity += grad
         param -= RATE * velocity

@@ -51,7 +51,7 @@ def train_step(params, first, second, count, tokens, targets):
     value, grads = tl.value_and_grad(loss)(params, tokens, targets)
     count += 1
     c1, c2 = 1 - B1**count, 1 - B2**count
-    for param, m, v, grad in zip(params, first, second, grads):
+    for param, m, v, grad in zip(params, first, second, grads, strict=True):
         m *= B1
         m += (1 - B1) * grad
         v *= B2

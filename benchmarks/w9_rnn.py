@@ -18,7 +18,7 @@ def loss(params, x, y):
 @tl.compile
 def train_step(params, x, y):
     value, grads = tl.value_and_grad(loss)(params, x, y)
-    for param, grad in zip(params, grads):
+    for param, grad in zip(params, grads, strict=True):
         param -= RATE * grad
     return value
 
