@@ -11,6 +11,8 @@ from tapeless.compiler.kernel.collapse import collapse
 from tapeless.compiler.kernel.convolve import TILE, contraction_kernel
 from tapeless.compiler.kernel.evaluate import evaluate
 from tapeless.compiler.kernel.form import Accumulate, Kernel, Loop
+from tapeless.compiler.kernel.lower import NotLowered
+from tapeless.compiler.kernel.scatter_windows import fill_kernel, window_sum_kernel
 from tapeless.compiler.kernel.verify import KernelError, verify_kernel
 from tapeless.compiler.passes.strides import c_strides
 
@@ -119,3 +121,34 @@ def test_a_sum_in_two_loops_is_refused() -> None:
     wrong = Kernel(kernel.name, kernel.args, (twice, *kernel.body[1:]))
     with pytest.raises(KernelError, match="V5"):
         verify_kernel(wrong)
+
+
+WINDOW_SUMS: dict[str, tuple[Any, ...]] = {
+    "sliding": ((18, 3), (20,), (0,), ((1,), (1,))),
+    "strided": ((4, 9, 3), (4, 20), (0, 1), ((1, 0), (0, 2), (0, 1))),
+    "two-dimensional": ((2, 4, 5, 3, 2), (2, 6, 6), (0, 0, 0), (
+        (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 0), (0, 0, 1),
+    )),
+    "diagonal": ((4,), (4, 4), (0, 0), ((1, 1),)),
+    "backwards": ((5, 2), (6,), (5,), ((-1,), (-1,))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8"])
+@pytest.mark.parametrize("case", WINDOW_SUMS)
+def test_sums_of_windows_are_added_in_place(case: str, dtype: str) -> None:
+    shape, result, start, steps = WINDOW_SUMS[case]
+    b = Builder()
+    x = b.param("x", array_type(shape, np.dtype(dtype)))
+    node = b.window_sum(x, shape=result, start=start, steps=steps)
+    strides = c_strides(shape, 1), c_strides(result, 1)
+    values = np.random.default_rng(0).integers(-9, 9, shape).astype(dtype)
+    memory = {"a0": values.ravel(), "o0": np.full(int(np.prod(result)), 77, dtype)}
+    if case in ("diagonal", "backwards"):
+        with pytest.raises(NotLowered):
+            window_sum_kernel(node, *strides)
+        return
+    for kernel in (fill_kernel(node, strides[1]), window_sum_kernel(node, *strides)):
+        verify_kernel(collapse(kernel))
+        evaluate(collapse(kernel), memory)
+    np.testing.assert_array_equal(memory["o0"].reshape(result), node.op.numpy(values, **node.attrs))

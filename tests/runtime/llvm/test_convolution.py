@@ -8,6 +8,9 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import tapeless as tl
+from tapeless.compiler.pipeline import optimize
+from tapeless.compiler.plan import Target
+from tapeless.runtime.llvm.executor import NativeExecutor
 from tapeless.testing import count_ops
 
 
@@ -172,6 +175,17 @@ def test_pooling_after_a_convolution_and_its_gradients(pool: Callable[..., Any],
     assert value == pytest.approx(wanted, rel=1e-5)
     for a, b in zip(mine, its, strict=True):
         close(a, b)
+
+
+@pytest.mark.parametrize("pool", [max_pool, average_pool, sliding_max])
+def test_a_block_and_its_gradients_are_one_native_call(pool: Callable[..., Any]) -> None:
+    def loss(x: Any, k: Any) -> Any:
+        return np.sum(pool(np.maximum(padded(x, k), 0)) ** 2)
+
+    args = mixed(9, 2, 8, 6), mixed(3, 2, 3, 5)
+    graph = optimize(tl.trace(tl.grad(loss, wrt=(0, 1)), *args))
+    executor = NativeExecutor(graph, [None] * 2, [Target("fresh")] * 2)
+    assert [segment.step for segment in executor.segments] == [None]
 
 
 def test_a_stack_of_convolutions_transposes_its_input_once() -> None:
