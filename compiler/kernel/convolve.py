@@ -21,13 +21,15 @@ from .lower import NotLowered, add, reach
 # Sums in registers at once; 32 registers hold them, the loaded vectors and a spread number.
 TILE = 24
 UNROLLED = 8
+BLOCK = 16
 
 
 @dataclass(frozen=True)
 class Axis:
     """An iteration axis: its length and how far left operand, right operand and result move, in elements.
 
-    `out` is None for summed axes.
+    `out` is None for summed axes; `meets` says that another axis moves through the same elements of the
+    result, so that sums are added to it.
     """
 
     name: str
@@ -35,12 +37,13 @@ class Axis:
     left: int
     right: int
     out: int | None
+    meets: bool = False
 
 
 def convolve_kernel(
     dtype: np.dtype[Any],
     axes: Sequence[Axis],
-    starts: tuple[int, int],
+    starts: tuple[int, int, int],
     spans: Sequence[tuple[int, int]],
 ) -> Kernel:
     """The kernel of a contraction.
@@ -48,8 +51,10 @@ def convolve_kernel(
     Args:
         dtype: of operands and result.
         axes: the iteration axes, the result's first.
-        starts: the offset of the first element of a0 (left) and a1 (right).
-        spans: the ranges of elements that a0, a1 and o0 (the result) may touch.
+        starts: the offset of the first element of a0 (left), a1 (right) and o0 (the result).
+        spans: the ranges of elements that a0, a1 and o0 may touch.
+
+    Where axes meet in the result it has to hold zeros before.
     """
     return _Convolution(dtype, axes, starts, spans).run()
 
@@ -61,17 +66,21 @@ def contraction_kernel(
     attrs = node.attrs
     if node.dtype.kind != "f":
         raise NotLowered(f"sums of products of {node.dtype}")
+    shape = attrs["extents"][: attrs["kept"]]
+    units = tuple(tuple(int(k == axis) for k in range(len(shape))) for axis in range(len(shape)))
+    _, start, steps = attrs.get("result") or (shape, (0,) * len(shape), units)
     axes = [
         Axis(
             f"{'i' if number < attrs['kept'] else 'r'}{number}",
             extent,
             _dot(attrs["left_steps"][number], left),
             _dot(attrs["right_steps"][number], right),
-            out[number] if number < attrs["kept"] else None,
+            _dot(steps[number], out) if number < attrs["kept"] else None,
+            number < attrs["kept"] and _meets(steps, number),
         )
         for number, extent in enumerate(attrs["extents"])
     ]
-    starts = _dot(attrs["left_start"], left), _dot(attrs["right_start"], right)
+    starts = _dot(attrs["left_start"], left), _dot(attrs["right_start"], right), _dot(start, out)
     shapes = node.inputs[0].shape, node.inputs[1].shape, node.shape
     spans = [reach(shape, own) for shape, own in zip(shapes, (left, right, out), strict=True)]
     return convolve_kernel(node.dtype, axes, starts, spans)
@@ -81,20 +90,30 @@ def _dot(steps: Sequence[int], strides: Sequence[int]) -> int:
     return sum(step * stride for step, stride in zip(steps, strides, strict=True))
 
 
+def _meets(steps: Sequence[Sequence[int]], axis: int) -> bool:
+    """Whether another axis moves where this one does."""
+    return any(
+        a and b for k, other in enumerate(steps) if k != axis for a, b in zip(steps[axis], other, strict=True)
+    )
+
+
 class _Convolution:
     def __init__(
         self,
         dtype: np.dtype[Any],
         axes: Sequence[Axis],
-        starts: tuple[int, int],
+        starts: tuple[int, int, int],
         spans: Sequence[tuple[int, int]],
     ) -> None:
         self.dtype = dtype
         axes = [axis for axis in axes if axis.extent > 1]
         self.starts = starts
+        self.adds = any(axis.meets for axis in axes)
         self.args = tuple(
             Arg(name, dtype, role, low, high)
-            for name, role, (low, high) in zip(("a0", "a1", "o0"), ("in", "in", "out"), spans, strict=True)
+            for name, role, (low, high) in zip(
+                ("a0", "a1", "o0"), ("in", "in", "inout" if self.adds else "out"), spans, strict=True
+            )
         )
         self.vector = _vector_axis(axes)
         rest = [axis for axis in axes if axis is not self.vector]
@@ -121,12 +140,18 @@ class _Convolution:
             for axis, parts in zip((self.across, self.down), pieces, strict=True)
             if axis and len(parts) == 1
         ]
+        free = [
+            a for a in (*self.outer, *(self.tiled(axis) for axis in whole)) if not a.meets and a.extent > 1
+        ]
+        if self.adds and not free:
+            free = self.blocks()
         outermost = min(
-            [*self.outer, *(self.tiled(axis) for axis in whole)],
+            free,
             key=lambda axis: ((axis.extent + axis.extent % 2) / axis.extent, -axis.extent),
             default=None,
         )
-        loops = sorted((a for a in self.outer if a != outermost), key=lambda a: -abs(a.out or 0))
+        loops = [a for a in self.outer if a != outermost]
+        loops.sort(key=lambda axis: (-abs(axis.out or 0), axis.extent if axis.meets else 0))
         if outermost is not None and outermost.extent > 1:
             loops.insert(0, outermost)
         body: list[Statement] = []
@@ -136,8 +161,18 @@ class _Convolution:
         for axis in reversed(loops):
             body = [Loop(axis.name, axis.extent, "serial", tuple(body))]
         last = body[-1]
-        single = len(body) == 1 and isinstance(last, Loop) and not last.accumulators
-        return Kernel("kernel", self.args, tuple(body), parallel=single)
+        alone = len(body) == 1 and isinstance(last, Loop) and not last.accumulators
+        shared = alone and (not self.adds or outermost is not None)
+        return Kernel("kernel", self.args, tuple(body), parallel=shared)
+
+    def blocks(self) -> list[Axis]:
+        """The vector axis cut into blocks, for threads to share where all other axes meet."""
+        axis = self.vector
+        if axis is None or axis.out is None or axis.meets or axis.extent % BLOCK or axis.extent == BLOCK:
+            return []
+        self.vector = replace(axis, extent=BLOCK)
+        left, right, out = BLOCK * axis.left, BLOCK * axis.right, BLOCK * axis.out
+        return [Axis("block", axis.extent // BLOCK, left, right, out)]
 
     def pieces(self, axis: Axis | None) -> list[tuple[int, int, int]]:
         """The tiles of an axis as (first index, number of tiles, size): the full ones, then the rest."""
@@ -151,7 +186,9 @@ class _Convolution:
         """The axis that counts the tiles of an axis."""
         size = self.tile[axis.name]
         out = None if axis.out is None else axis.out * size
-        return Axis(axis.name, axis.extent // size, axis.left * size, axis.right * size, out)
+        return replace(
+            axis, extent=axis.extent // size, left=axis.left * size, right=axis.right * size, out=out
+        )
 
     def tiles(
         self, across: tuple[int, int, int], down: tuple[int, int, int], loops: Sequence[Axis]
@@ -159,7 +196,7 @@ class _Convolution:
         """Loops over the tiles of one size, but for those that run further out."""
         known = [axis.name for axis in loops]
         places = {axis.name: axis for axis in loops}
-        offsets: list[Affine] = [Affine(self.starts[0]), Affine(self.starts[1]), Affine()]
+        offsets = [Affine(start) for start in self.starts]
         around: list[tuple[str, int]] = []
         for axis, (first, number, _) in ((self.down, down), (self.across, across)):
             if axis is None:
@@ -196,7 +233,7 @@ class _Convolution:
             left, right = self.moved(left, right, vector)
             outs = {place: add(at, Affine(0, ((vector.name, vector.out),))) for place, at in outs.items()}
         body = self.sums(left, right, across, down, names)
-        body += [Store("o0", outs[place], names[place]) for place in outs]
+        body += [Store("o0", outs[place], names[place], adds=self.adds) for place in outs]
         if vector is not None and vector.out is not None:
             return [Loop(vector.name, vector.extent, "vector", tuple(body))]
         return body

@@ -8,6 +8,7 @@ product takes as it is. So a stack of convolutions transposes its input once. Va
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from ..ir.builder import Builder
@@ -133,6 +134,13 @@ def _contraction(self: _Mover, node: Node) -> tuple[Node, Order] | None:
     places = (*order, *range(kept, len(attrs["extents"])))
     for name in ("extents", "left_steps", "right_steps"):
         attrs[name] = tuple(attrs[name][k] for k in places)
+    if attrs.get("result"):
+        shape, start, steps = attrs["result"]
+        axis = steps[vector].index(1)
+        steps = [steps[k] for k in order]
+        order = (*(k for k in range(len(shape)) if k != axis), axis)
+        shape, start = (tuple(part[k] for k in order) for part in (shape, start))
+        attrs["result"] = shape, start, tuple(tuple(step[k] for k in order) for step in steps)
     return self.b.make(OPS["contract_windows"], operands, attrs), order
 
 
@@ -155,19 +163,44 @@ def _vector(node: Node) -> int | None:
         and all(alone(steps, axis) for steps in sides)
         and (any(sides[0][axis]) or any(sides[1][axis]))
         and _of_batch(axis, attrs)
+        and _through(axis, attrs)
     ]
     return max(found, key=lambda axis: (axis < attrs["kept"], attrs["extents"][axis]), default=None)
 
 
+def _through(axis: int, attrs: Attrs) -> bool:
+    """Whether an axis runs alone through an axis of the result, where sums are added to that."""
+    if not attrs.get("result"):
+        return True
+    shape, _, steps = attrs["result"]
+    if axis >= attrs["kept"]:
+        return False
+    moving = [k for k, step in enumerate(steps[axis]) if step]
+    if len(moving) != 1 or steps[axis][moving[0]] != 1:
+        return False
+    (k,) = moving
+    return shape[k] == attrs["extents"][axis] and not any(s[k] for i, s in enumerate(steps) if i != axis)
+
+
 def _of_batch(axis: int, attrs: Attrs) -> bool:
-    """Whether an axis runs through the data: through an operand that windows slide over."""
-    for side in ("left", "right"):
-        steps = attrs[f"{side}_steps"]
-        ndim = len(steps[0])
-        slides = any(sum(bool(step[k]) for step in steps) > 1 for k in range(ndim))
-        if slides and any(steps[axis]):
-            return True
-    return False
+    """Whether an axis runs through the data: the operand that windows slide over, or come from."""
+    sides = attrs["left_steps"], attrs["right_steps"]
+    if attrs.get("result"):
+        places = attrs["result"][2]
+        meeting = [k for k, step in enumerate(places) if any(map(bool, step)) and not _lone(places, k)]
+        reach = [math.prod(attrs["extents"][k] for k in meeting if any(steps[k])) for steps in sides]
+        return any(sides[reach[1] > reach[0]][axis])
+    return any(
+        any(steps[axis]) and any(sum(bool(s[k]) for s in steps) > 1 for k in range(len(steps[0])))
+        for steps in sides
+    )
+
+
+def _lone(steps: Sequence[Sequence[int]], axis: int) -> bool:
+    """Whether no other axis moves where this one does."""
+    return not any(
+        a and b for k, other in enumerate(steps) if k != axis for a, b in zip(steps[axis], other, strict=True)
+    )
 
 
 # ---- what keeps the order

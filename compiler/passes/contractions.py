@@ -2,21 +2,20 @@
 
 A convolution is a product (matmul or einsum) of which an operand shows a window, so that its matrix would be
 larger than the array behind it; so is its gradient to the weights. The gradient to the data is a
-`window_sum` of a product: it becomes the same op over a cotangent with zeros around (and between, where
-windows were strided). Values change by rounding only, so this is no pass of the NumPy executor.
+`window_sum` of a product: it becomes the same op with sums added to where the windows lie. Values change by
+rounding only, so this is no pass of the NumPy executor.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.node import Graph, Node
-from ..ir.types import ArrayType
 from ..ir.visit import rebuild
 from ..ops.einsum import contract, split
-from ..ops.view import path_step
-from .factors import Axes, Factor, Seen, Steps, chain, plus, refine, seen, through, times, unit
+from .factors import Axes, Factor, Seen, Steps, chain, refine, seen, through, times, unit
 
 FLOATS = ("f4", "f8")
 
@@ -38,9 +37,6 @@ class _Product:
     right: Seen
     result: list[list[_Term]]
     summed: list[_Term]
-    zeros: dict[str, dict[int, tuple[int, int, int]]] = field(
-        default_factory=lambda: {"left": {}, "right": {}}
-    )
 
 
 def lower_contractions(graph: Graph) -> Graph:
@@ -60,7 +56,7 @@ def _rewrite(b: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
         return _data_gradient(b, new)
     product = _product(new) if len(new.inputs) == 2 and _all_full(new) else None
     if product is not None and (product.left.shows_more() or product.right.shows_more()):
-        return _made(b, product, new.shape)
+        return b.reshape(_made(b, product), new.shape)
     return _as_matmul(b, new) if name == "einsum" else new
 
 
@@ -116,8 +112,8 @@ def _terms(
     return None if found is None else [_Term(*term) for term in found]
 
 
-def _made(b: Builder, product: _Product, shape: tuple[int, ...]) -> Node:
-    """The op for a contraction, in the shape of the node it replaces."""
+def _made(b: Builder, product: _Product, result: tuple[Any, ...] = ()) -> Node:
+    """The op for a contraction; `result` tells where the sums are added, where they are."""
     kept = [term for axis in product.result for term in axis]
     terms = [*kept, *product.summed]
     node = b.contract_windows(
@@ -129,42 +125,27 @@ def _made(b: Builder, product: _Product, shape: tuple[int, ...]) -> Node:
         left_steps=tuple(term.left for term in terms),
         right_start=product.right.start,
         right_steps=tuple(term.right for term in terms),
+        **({"result": result} if result else {}),
     )
-    return b.reshape(node, shape)
+    return node
 
 
 # ---- gradients to the data
 
 
 def _data_gradient(b: Builder, node: Node) -> Node | None:
-    """A sum over windows of a product: result[start + s p + d i] += left[p] right[i], as a contraction."""
+    """A sum over windows of a product: sums of products added to where their windows lie."""
     *views, base = chain(node.inputs[0])
-    if base.op.name not in ("matmul", "einsum") or len(base.inputs) != 2:
+    if base.op.name not in ("matmul", "einsum") or len(base.inputs) != 2 or not all(node.inputs[0].shape):
         return None
     product = _product(base)
     moves = None if product is None else _moves(product, views, node)
     if product is None or moves is None:
         return None
-    ndim = len(node.shape)
-    axes: list[list[_Term]] = []
-    for axis in range(ndim):
-        movers = [(term, move) for term, move in moves if move[axis]]
-        if any(sum(map(bool, move)) > 1 for _, move in movers):
-            return None
-        found = _axis(product, axis, movers, node)
-        if found is None:
-            return None
-        axes.append(found)
+    kept = [(term, move) for term, move in moves if any(move)]
+    product.result = [[term for term, _ in kept]]
     product.summed += [term for term, move in moves if not any(move)]
-    left, right = (_surrounded(b, product, side) for side in ("left", "right"))
-    starts = [
-        tuple(first + view_start for first, view_start in zip(own, view.start, strict=True))
-        for own, view in ((left[1], product.left), (right[1], product.right))
-    ]
-    product.left = Seen(left[0], starts[0], product.left.axes)
-    product.right = Seen(right[0], starts[1], product.right.axes)
-    product.result = axes
-    return _made(b, product, node.shape)
+    return _made(b, product, (node.shape, node.attrs["start"], tuple(move for _, move in kept)))
 
 
 def _moves(product: _Product, views: list[Node], node: Node) -> list[tuple[_Term, Steps]] | None:
@@ -204,79 +185,6 @@ def _with_steps(axis: tuple[Factor, ...], steps: Steps) -> list[tuple[Factor, St
         found.append((factor, times(steps, inner)))
         inner *= factor[0]
     return found
-
-
-def _axis(product: _Product, axis: int, movers: list[tuple[_Term, Steps]], node: Node) -> list[_Term] | None:
-    """The iteration axis for an axis of the sum's result; what has to be zero around is noted."""
-    length, start = node.shape[axis], node.attrs["start"][axis]
-    if length == 1 and not movers:
-        return []
-    steps = [move[axis] for _, move in movers]
-    if len(movers) == 1 and steps == [1] and start == 0 and movers[0][0].extent == length:
-        return [movers[0][0]]
-    if not 1 <= len(movers) <= 2 or min(steps) < 0:
-        return None
-    for position in sorted(range(len(movers)), key=lambda k: -movers[k][0].extent):
-        (place, _), step = movers[position], steps[position]
-        other = movers[1 - position][0] if len(movers) == 2 else None
-        back = steps[1 - position] if other is not None else 0
-        for side in ("left", "right"):
-            own, far = (place.left, place.right) if side == "left" else (place.right, place.left)
-            if any(far) or sorted(own)[-1] != 1 or sum(own) != 1:
-                continue
-            if other is not None and any(other.left if side == "left" else other.right):
-                continue
-            moved = own.index(1)
-            if not _alone(product, side, moved, place):
-                continue
-            reach = back * (other.extent - 1) if other is not None else 0
-            product.zeros[side][moved] = (length + reach, start + reach, step)
-            return _turned(product, side, moved, length, other, back)
-    return None
-
-
-def _alone(product: _Product, side: str, moved: int, place: _Term) -> bool:
-    """Whether one iteration axis alone moves along an axis of an operand, and that through all of it."""
-    view = product.left if side == "left" else product.right
-    terms = [*(term for axis in product.result for term in axis), *product.summed]
-    others = [t for t in terms if t is not place and (t.left if side == "left" else t.right)[moved]]
-    return not others and view.start[moved] == 0 and view.base.shape[moved] == place.extent
-
-
-def _turned(
-    product: _Product, side: str, moved: int, length: int, other: _Term | None, back: int
-) -> list[_Term]:
-    """The result's axis moves through the surrounded cotangent, the kernel's axis moves against it."""
-    still = (0,) * len(product.left.base.shape), (0,) * len(product.right.base.shape)
-    mine = unit(moved, len(still[side == "right"]))
-    if other is not None:
-        against = times(mine, -back)
-        left = plus(other.left, against) if side == "left" else other.left
-        right = plus(other.right, against) if side == "right" else other.right
-        product.summed.append(_Term(other.extent, left, right))
-    return [_Term(length, mine, still[1]) if side == "left" else _Term(length, still[0], mine)]
-
-
-def _surrounded(b: Builder, product: _Product, side: str) -> tuple[Node, Steps]:
-    """An operand with zeros around and between its elements, and where the first window begins in it."""
-    base = (product.left if side == "left" else product.right).base
-    zeros = product.zeros[side]
-    if not zeros:
-        return base, (0,) * len(base.shape)
-    wide = tuple(zeros[k][0] if k in zeros else n for k, n in enumerate(base.shape))
-    first = tuple(zeros[k][1] if k in zeros else 0 for k in range(len(wide)))
-    step = tuple(zeros[k][2] if k in zeros else 1 for k in range(len(wide)))
-    space = b.full(0, ArrayType(wide, base.dtype))
-    path = (path_step("slice", start=first, size=base.shape, step=step),)
-    begin = tuple(_reach(product, side, k) if k in zeros else 0 for k in range(len(wide)))
-    return b.write(space, base, path=path), begin
-
-
-def _reach(product: _Product, side: str, axis: int) -> int:
-    """How far the kernel's axes move back along an axis."""
-    return -sum(
-        min((t.left if side == "left" else t.right)[axis], 0) * (t.extent - 1) for t in product.summed
-    )
 
 
 # ---- other einsums

@@ -141,7 +141,7 @@ class TableBuilder:
             if step.node.op.name == "matmul":
                 return self.matmul(step.node, values, outputs[0])
             if step.node.op.name == "contract_windows":
-                return [self.windows(step.node, values, outputs[0])]
+                return self.windows(step.node, values, outputs[0])
             if step.node.op.name == "window_sum":
                 return self.window_sum(step.node, values[0], outputs[0])
             if step.node.op.name in ("reshape", "copy"):
@@ -236,10 +236,11 @@ class TableBuilder:
         whole = [] if step.in_place == 0 else [self.copy(base, output)]
         return [*whole, self.kernel(kernel, [output, *indices], [value])]
 
-    def windows(self, node: Node, inputs: Sequence[Value], output: Value) -> NativeStep:
-        strides = [self.elements(v) for v in (*inputs, output)]
-        kernel = contraction_kernel(node, strides[0], strides[1], strides[2])
-        return self.kernel(kernel, inputs, [output])
+    def windows(self, node: Node, inputs: Sequence[Value], output: Value) -> list[NativeStep]:
+        left, right, out = (self.elements(v) for v in (*inputs, output))
+        kernel = self.kernel(contraction_kernel(node, left, right, out), inputs, [output])
+        zeros = [self.kernel(fill_kernel(node, out), [], [output])] if node.attrs.get("result") else []
+        return [*zeros, kernel]
 
     def window_sum(self, node: Node, x: Value, output: Value) -> list[NativeStep]:
         strides = self.elements(output)
