@@ -5,7 +5,8 @@ P2  every planned value lies inside its buffer, every arena buffer inside the ar
 P3  arena buffers that are alive at the same step do not overlap.
 P4  a value is read only while its buffer still holds it.
 P5  a result in place takes over an operand that dies, that lies exactly as it does, and that no other
-    operand overlaps in another way; replacing ops take over their first operand.
+    operand overlaps in another way; replacing ops take over their first operand. A result of a fused step
+    lies over no operand but one that its body lets it overwrite.
 P6  a view has the place of its base and stays inside it.
 P7  only steps of the tail write to a param; behind the first of them nothing can raise, and nothing reads
     a param's old values once they are written.
@@ -39,7 +40,9 @@ def verify_plan(plan: Plan) -> None:
     _check_overlap(plan)
     _check_holders(plan)
     for number, step in enumerate(plan.steps):
-        if step.in_place is not None:
+        if step.node.op.name == "fused":
+            _check_fused(plan, number, step)
+        elif step.in_place is not None:
             _check_in_place(plan, number, step, step.in_place)
     _check_tail(plan)
     _check_results(plan)
@@ -63,9 +66,10 @@ def _check_order(plan: Plan) -> None:
         for operand in step.inputs:
             if operand not in made:
                 _fail("P1", f"step {number} reads value {operand} before it is made")
-        if step.output in made:
-            _fail("P1", f"step {number} makes value {step.output} again")
-        made.add(step.output)
+        for output in (step.output, *step.more):
+            if output in made:
+                _fail("P1", f"step {number} makes value {output} again")
+            made.add(output)
     if len(made) != len(plan.values):
         _fail("P1", "a value is never made")
 
@@ -118,11 +122,13 @@ def _check_holders(plan: Plan) -> None:
     for number, step in enumerate(plan.steps):
         for operand in step.inputs:
             _check_held(plan, root, holds, operand, f"step {number}")
-        output = plan.values[step.output]
         if step.action is Action.VIEW:
             _check_view(plan, number, step)
-        elif output.buffer is not None:
-            holds[output.buffer] = step.output
+            continue
+        for output in (step.output, *step.more):
+            buffer = plan.values[output].buffer
+            if buffer is not None:
+                holds[buffer] = output
     for result in plan.results:
         if result is not None:
             _check_held(plan, root, holds, result, "the end")
@@ -174,7 +180,7 @@ def _check_in_place(plan: Plan, number: int, step: Step, position: int) -> None:
     )
     if not same:
         _fail("P5", f"step {number} takes over an operand that lies otherwise than its result")
-    if operand.last > number and output.place is not Place.PARAM:
+    if operand.last > output.first and output.place is not Place.PARAM:
         _fail("P5", f"step {number} takes over an operand that lives until step {operand.last}")
     if step.node.op.name in REPLACES:
         others = [plan.values[k] for k in step.inputs[1:]]
@@ -188,13 +194,35 @@ def _check_in_place(plan: Plan, number: int, step: Step, position: int) -> None:
                 _fail("P5", f"step {number} overlaps another operand")
 
 
-def _lies_as(value: Value, other: Value) -> bool:
+def _check_fused(plan: Plan, number: int, step: Step) -> None:
+    """Memory that a fused step reads and writes is read at the very element that is written, and dies."""
+    if step.action is not Action.COMPUTE:
+        return
+    for index, result in enumerate(step.more or (step.output,)):
+        output = plan.values[result]
+        if output.buffer is None:
+            continue
+        for position, operand in enumerate(plan.values[n] for n in step.inputs):
+            if operand.buffer != output.buffer or operand.place is Place.RUNTIME:
+                continue
+            if position not in step.node.attrs["overwrites"][index]:
+                _fail("P5", f"step {number} overwrites operand {position}, which it reads elsewhere")
+            if not _lies_as(operand, output, same_dtype=False):
+                _fail("P5", f"step {number} overwrites an operand that lies otherwise than its result")
+            if operand.last > output.first and output.place is not Place.PARAM:
+                _fail("P5", f"step {number} overwrites an operand that lives until step {operand.last}")
+
+
+def _lies_as(value: Value, other: Value, same_dtype: bool = True) -> bool:
     if value.place is Place.RUNTIME:
         return True
     assert isinstance(value.type, ArrayType)
+    assert isinstance(other.type, ArrayType)
     return (
         value.offset == other.offset
-        and value.type == other.type
+        and value.type.shape == other.type.shape
+        and value.type.dtype.itemsize == other.type.dtype.itemsize
+        and (value.type.dtype == other.type.dtype or not same_dtype)
         and value.strides is not None
         and other.strides is not None
         and same_layout(value.type.shape, value.strides, other.strides)
@@ -205,7 +233,8 @@ def _check_tail(plan: Plan) -> None:
     begun = False
     proved: set[object] = set()
     for number, step in enumerate(plan.steps):
-        output = plan.values[step.output]
+        results = [plan.values[n] for n in step.more or (step.output,)]
+        output = next((value for value in results if value.place is Place.PARAM), results[0])
         if output.place is Place.PARAM and step.action is not Action.VIEW:
             assert output.buffer is not None
             donated = not step.tail and plan.buffers[output.buffer].param in plan.donated
@@ -216,7 +245,8 @@ def _check_tail(plan: Plan) -> None:
             if step.node.op.name == "gather":
                 proved.add(index_of(step.node))
             in_range = step.node.op.name == "scatter" and index_of(step.node) in proved
-            if begun and may_raise(step.node) and not in_range:
+            quiet = in_range or step.node.op.name in ("fused", "get")
+            if begun and not quiet and may_raise(step.node):
                 _fail("P7", f"step {number} can raise after a param was written")
 
 

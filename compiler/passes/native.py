@@ -6,6 +6,7 @@ copied into their memory, so kernels find everything where the plan says. Python
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -344,5 +345,13 @@ def plan_native(
         layouts: byte strides of each param.
         targets: what each output becomes.
         is_native: whether a node's step runs in native code, where it can neither raise nor allocate.
+
+    Raises:
+        PlanError: under `TAPELESS_CHECK=1`, where the plan breaks a check of its verifier.
     """
-    return _Planner(graph, layouts, targets, is_native).run()
+    plan = _Planner(graph, layouts, targets, is_native).run()
+    if os.environ.get("TAPELESS_CHECK", "") not in ("", "0"):
+        from ..plan_verify import verify_plan
+
+        verify_plan(plan)
+    return plan
