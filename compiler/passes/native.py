@@ -114,6 +114,7 @@ class _Planner:
                 last_read[self.root[operand]] = max(step, last_read.get(self.root[operand], -1))
         returned = [n for n, t in zip(self.graph.outputs, self.targets, strict=True) if t.kind != "commit"]
         kept = {self.root[n] for n in returned}
+        read_at_the_end = {self.root[n] for n in self.graph.outputs}
         committed = [n for n, t in zip(self.graph.outputs, self.targets, strict=True) if t.kind == "commit"]
         viewed = {self.root[n] for n in self.order if self.is_view(n)}
         for node, target in zip(self.graph.outputs, self.targets, strict=True):
@@ -135,7 +136,7 @@ class _Planner:
             readers = [p for p, x in enumerate(maker.inputs) if self.root[x] is param]
             allowed = maker.attrs["overwrites"][node.attrs.get("index", 0)]
             plain = all(p in allowed and maker.inputs[p] is param for p in readers)
-            if plain and last_read.get(param, -1) <= step and raises < step and param not in kept:
+            if plain and last_read.get(param, -1) <= step and raises < step and param not in read_at_the_end:
                 self.direct[node] = target.param
                 self.strides[node] = self.strides[param]
 

@@ -84,3 +84,17 @@ def test_a_result_of_several_is_made_once() -> None:
         verify_plan(replace(plan, steps=tuple(steps)))
     assert caught.value.check == "P1"
     assert all(plan.values[n].place is not Place.RUNTIME for n in step.more)
+
+
+def test_a_param_that_is_written_to_another_at_the_end_keeps_its_value() -> None:
+    def rotate(x: Any, y: Any) -> None:
+        old = x.copy()
+        x *= 2
+        y[...] = old
+
+    compiled = tl.compile(rotate, executor="native")
+    for _ in range(2):
+        x, y = np.arange(4.0), np.zeros(4)
+        compiled(x, y)
+        np.testing.assert_array_equal(x, 2 * np.arange(4.0))
+        np.testing.assert_array_equal(y, np.arange(4.0))

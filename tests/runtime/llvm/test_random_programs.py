@@ -30,6 +30,18 @@ _spec.loader.exec_module(random_graphs)
 twin, targets_of, Program = random_graphs.twin, random_graphs.targets_of, random_graphs.Program
 
 ULPS, RUNS, SLACK = 4, 6, 6
+
+
+def product(p: Any) -> Node:
+    """A product that fits: of an array and its own transpose, either way round."""
+    x = p.array(shapes=[shape for shape in random_graphs.AXES if len(shape) > 1])
+    order = tuple(range(len(x.shape) - 2))
+    y = p.b.transpose(x, axes=(*order, len(order) + 1, len(order)))
+    made: Node = p.b.matmul(*p.rng.sample([x, y], 2))
+    return made
+
+
+random_graphs.GROWTH += [product] * 2
 SUMS = ("sum", "prod", "matmul", "einsum", "cumsum", "cumprod", "scatter_add")
 
 
@@ -154,4 +166,4 @@ def test_programs_run_natively_what_they_should() -> None:
     seen: set[str] = set()
     for seed in range(60):
         seen |= compared(seed) or set()
-    assert {"fused", "write", "copy", "gather"} <= seen
+    assert {"fused", "matmul", "write", "copy", "gather"} <= seen
