@@ -13,17 +13,18 @@ from typing import Any
 import numpy as np
 
 from ...compiler.ir.node import Graph, Node
-from ...compiler.ir.types import ArrayType, ScalarType
+from ...compiler.ir.types import ArrayType
 from ...compiler.kernel.lower import REDUCTIONS, accumulator_of
 from ...compiler.passes.batch_last import batch_last
 from ...compiler.passes.contractions import lower_contractions
 from ...compiler.passes.fuse import fuse
 from ...compiler.passes.native import plan_native
 from ...compiler.passes.padding import merge_padding
-from ...compiler.plan import Action, Place, Plan, Step, Target
+from ...compiler.plan import Place, Plan, Target
 from ..arena import Arena, empty, window
 from . import blas, cache, engine, threads
 from .operations import is_printable
+from .steps import python_step
 from .stepwise import Poison, times
 from .straight import Run, Straight
 from .table import Segment, TableBuilder
@@ -38,7 +39,7 @@ _LEAST_RELEASED = 500_000
 
 def is_native(node: Node) -> bool:
     """Whether a node's step runs natively whatever its layout is, or at least raises nothing."""
-    if node.op.name in ("fused", "reshape", "copy", "write"):
+    if node.op.name in ("fused", "reshape", "copy", "write", "window_sum"):
         return True
     dtype = getattr(node.type, "dtype", None)
     if node.op.name == "contract_windows":
@@ -192,13 +193,14 @@ class _Instance:
         first = executor.base_count - len(executor._constants)
         for k, constant in enumerate(executor._constants):
             self.bases[first + k] = constant.ctypes.data
+        self.windows: dict[int, Any] = {}
         self.runs = []
         self.actions: list[Callable[[_Call], None] | int] = []
         self.together: list[Any] = []
         for number, (segment, table) in enumerate(zip(executor.segments, executor._tables, strict=True)):
             if table is None:
                 assert segment.step is not None
-                self.actions.append(_python_step(executor, self, segment.step))
+                self.actions.append(python_step(executor, self, segment.step))
                 continue
             rows, arguments = table
             cost = executor._costs[number]
@@ -219,7 +221,6 @@ class _Instance:
             if executor._shares[number] and cost > _LEAST_TOGETHER:
                 self.together.append(run)
             self.actions.append(run.ctypes.data)
-        self.windows: dict[int, Any] = {}
         self.calls = 0
         self.straight: Run | None = None
         self.poison = Poison(self) if executor._poison else None
@@ -351,37 +352,3 @@ def _root(plan: Plan, number: int) -> int:
 
 def _seen(array: Any, value: Any) -> Any:
     return window(np.asarray(array), value.type.shape, value.type.dtype, value.offset, value.strides)
-
-
-def _python_step(executor: NativeExecutor, instance: _Instance, step: Step) -> Callable[[_Call], None]:
-    """A step run by NumPy or Python; its result goes where the plan wants it."""
-    plan, node, inputs = executor.plan, step.node, step.inputs
-    numbers = bool(inputs) and all(isinstance(o.type, ScalarType) for o in node.inputs)
-    function: Any = node.op.python if numbers and node.op.python else node.op.numpy
-    attrs = dict(node.attrs)
-    outputs = step.more
-    kept = [n for n in outputs or (step.output,) if plan.values[n].buffer is not None]
-    silent = node.loc.backward
-
-    def compute(call: _Call) -> Any:
-        return function(*[call.value(n) for n in inputs], **attrs)
-
-    def run(call: _Call) -> None:
-        if step.action is Action.COPY:
-            call.value(step.output)[...] = call.value(inputs[0])
-            return
-        if silent:
-            with np.errstate(all="ignore"):
-                made = compute(call)
-        else:
-            made = compute(call)
-        if outputs:
-            indices = [plan.values[n].node.attrs["index"] for n in outputs]
-            for number, index in zip(outputs, indices, strict=True):
-                call.value(number)[...] = made[index]
-        elif kept:
-            call.value(step.output)[...] = made
-        else:
-            call.made[step.output] = made
-
-    return run

@@ -85,7 +85,12 @@ class Straight:
 
     def __init__(self, executor: NativeExecutor) -> None:
         self.executor = executor
-        self.names: dict[str, Any] = {"ndarray": np.ndarray, "asarray": np.asarray, "enter": executor._enter}
+        self.names: dict[str, Any] = {
+            "ndarray": np.ndarray,
+            "asarray": np.asarray,
+            "new_array": np.empty,
+            "enter": executor._enter,
+        }
         self.windows: dict[str, int] = {}
         self.python = any(segment.step is not None for segment in executor.segments)
         source = "\n  ".join(self._lines())
@@ -117,13 +122,23 @@ class Straight:
             self.names[f"check{number}"] = checker(length)
             lines.append(f"check{number}({params[position]})")
         fresh = [f"f{k}" for k in range(len(executor.fresh_values))]
-        lines += [f"{name} = new{k}()" for k, name in enumerate(fresh)]
+        lines += [f"{name} = {self._new(k)}" for k, name in enumerate(fresh)]
         if self.python:
             lines.append(f"call = new_call(instance, values, [{', '.join(fresh)}])")
         for k in executor.param_slots:
             lines.append(f"if type(a{k}) is not ndarray: a{k} = asarray(a{k})")
         arguments = [*(params[k] for k in executor.param_slots), *fresh]
         return [*lines, *self._walks(arguments), f"return [{results}]"]
+
+    def _new(self, number: int) -> str:
+        """A new array for a result."""
+        value = self.executor.fresh_values[number]
+        kind = value.type
+        assert isinstance(kind, ArrayType)
+        if _is_kept(kind) or value.strides not in (None, c_strides(kind.shape, kind.dtype.itemsize)):
+            return f"new{number}()"
+        self.names[f"dtype{number}"] = kind.dtype
+        return f"new_array({kind.shape!r}, dtype{number})"
 
     def _walks(self, arguments: Sequence[str]) -> list[str]:
         given = "".join(f", {name}" for name in arguments)
@@ -153,9 +168,13 @@ class Straight:
 
 def _maker(value: Any) -> Callable[[], Any]:
     kind = value.type
-    if _RECYCLES and _LEAST_KEPT <= kind.nbytes <= _MOST_KEPT:
+    if _is_kept(kind):
         return Recycler(kind.shape, kind.dtype, value.strides)
     return maker(kind.shape, kind.dtype, value.strides)
+
+
+def _is_kept(kind: ArrayType) -> bool:
+    return _RECYCLES and _LEAST_KEPT <= kind.nbytes <= _MOST_KEPT
 
 
 def checker(length: int) -> Callable[[Any], None]:

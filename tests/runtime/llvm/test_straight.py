@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import threading
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -197,3 +199,25 @@ def test_threads_get_memory_of_their_own(plain: None) -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_random_programs_agree_on_the_straight_way(plain: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path(__file__).with_name("test_random_programs.py")
+    spec = importlib.util.spec_from_file_location("native_random_programs", path)
+    assert spec is not None
+    assert spec.loader is not None
+    programs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(programs)
+    monkeypatch.setattr("tapeless.runtime.llvm.executor._CALLS_TO_STRAIGHT", 1)
+    for seed in range(5000, 5060):
+        programs.compared(seed)
+
+
+def test_settings_of_the_users_code_hold_for_numpys_steps(plain: None) -> None:
+    def function(x: Any) -> Any:
+        with np.errstate(invalid="ignore"):
+            return np.linalg.inv(x) + np.cumprod(np.full(3, np.inf)) * x
+
+    compiled = tl.compile(function, executor="native")
+    for _ in range(4):
+        assert compiled(np.eye(3)).shape == (3, 3)
