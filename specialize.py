@@ -6,9 +6,7 @@ This module loads the three stages; `compiled.py` imports it when the first func
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .compiler import pipeline
@@ -56,22 +54,6 @@ def trace_with_demands(
             static |= frozenset(need.leaves)
 
 
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """No collection of cyclic garbage meanwhile.
-
-    Compiling makes many objects that live on and little garbage; collections took a third of the time that
-    a long plan needs.
-    """
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
-
-
 class Specialization:
     """One traced, compiled and planned signature of a function."""
 
@@ -81,12 +63,6 @@ class Specialization:
         self.traced = traced
         self.guards = traced.guards
         self.overlap = traced.overlap
-        with collector_paused():
-            self._compile(traced, executor, donated, options)
-
-    def _compile(
-        self, traced: TracedFunction, executor: str, donated: frozenset[int], options: Options
-    ) -> None:
         self.graph = pipeline.optimize_with(traced.graph, options)
         targets = [Target(o.kind, o.strides, o.param) for o in traced.outputs]
         params = frozenset(

@@ -290,3 +290,20 @@ def test_groups_with_reductions_are_cut_too() -> None:
     np.testing.assert_allclose(
         tl.compile(softmaxes, executor="native")(arrays), softmaxes(arrays), rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_of_garbage_is_left_as_it_was(enabled: bool) -> None:
+    def refused(x: Any) -> Any:
+        return [1, 2][np.argmax(x)]
+
+    was = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        tl.compile(lambda x: x * 2, executor="native")(np.ones(3))
+        assert gc.isenabled() is enabled
+        with pytest.raises(tl.TapelessError):
+            tl.compile(refused, executor="native")(np.ones(3))
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if was else gc.disable)()
