@@ -8,6 +8,7 @@ window matrix is built. What the iteration axes mean is told by strides alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,8 @@ from .lower import NotLowered, add, reach
 TILE = 24
 UNROLLED = 8
 BLOCK = 16
+# Terms of a sum from which on it is cut into parts, and the least of a part: rows that stay in the cache.
+LONG, PART = 8192, 1536
 
 
 @dataclass(frozen=True)
@@ -109,22 +112,44 @@ class _Convolution:
         axes = [axis for axis in axes if axis.extent > 1]
         self.starts = starts
         self.adds = any(axis.meets for axis in axes)
-        self.args = tuple(
-            Arg(name, dtype, role, low, high)
-            for name, role, (low, high) in zip(
-                ("a0", "a1", "o0"), ("in", "in", "inout" if self.adds else "out"), spans, strict=True
-            )
-        )
         self.vector = _vector_axis(axes)
         rest = [axis for axis in axes if axis is not self.vector]
         self.summed = [axis for axis in rest if axis.out is None]
+        self.cut = self.parts()
         kept = [axis for axis in rest if axis.out is not None]
         self.across = _largest([a for a in kept if a.left and not a.right])
         self.down = _largest([a for a in kept if a.right and not a.left])
         sizes = _tile(self.across.extent if self.across else 1, self.down.extent if self.down else 1)
         self.tile = {axis.name: n for axis, n in zip((self.across, self.down), sizes, strict=True) if axis}
         self.outer = [axis for axis in kept if axis not in (self.across, self.down)]
+        self.args = tuple(
+            Arg(name, dtype, role, low, high)
+            for name, role, (low, high) in zip(
+                ("a0", "a1", "o0"), ("in", "in", "inout" if self.adds else "out"), spans, strict=True
+            )
+        )
         self.count = 0
+
+    def parts(self) -> list[Axis]:
+        """Cut a long sum along its outermost axis: each part of the data serves all tiles, parts are added.
+
+        So the data is read from far once, not once a tile, and rounding errors grow with the parts.
+        """
+        if self.vector is None or self.vector.out is not None or not self.summed:
+            return []
+        rows = max(self.summed, key=_stride)
+        terms = math.prod(axis.extent for axis in (*self.summed, self.vector))
+        row = terms // rows.extent
+        size = next(
+            n
+            for n in range(1, rows.extent + 1)
+            if rows.extent % n == 0 and (n * row >= PART or n == rows.extent)
+        )
+        if terms <= LONG or size == rows.extent:
+            return []
+        self.adds = True
+        self.summed = [replace(axis, extent=size) if axis is rows else axis for axis in self.summed]
+        return [Axis("part", rows.extent // size, rows.left * size, rows.right * size, 0, True)]
 
     def name(self) -> str:
         self.count += 1
@@ -152,8 +177,7 @@ class _Convolution:
         )
         loops = [a for a in self.outer if a != outermost]
         loops.sort(key=lambda axis: (-abs(axis.out or 0), axis.extent if axis.meets else 0))
-        if outermost is not None and outermost.extent > 1:
-            loops.insert(0, outermost)
+        loops = [*([outermost] if outermost is not None else []), *self.cut, *loops]
         body: list[Statement] = []
         for down in pieces[1]:
             for across in pieces[0]:
@@ -242,7 +266,7 @@ class _Convolution:
         self, left: Affine, right: Affine, across: int, down: int, names: dict[tuple[int, int], str]
     ) -> list[Statement]:
         """The summed loops around the products; the innermost short one is written out."""
-        loops = sorted(self.summed, key=lambda a: -max(abs(a.left), abs(a.right)))
+        loops = sorted(self.summed, key=_stride, reverse=True)
         short = next((a for a in reversed(loops) if a.extent <= UNROLLED), None)
         if self.vector is not None and self.vector.out is None:
             loops.append(self.vector)
@@ -300,6 +324,10 @@ class _Convolution:
             add(left, Affine(0, ((axis.name, axis.left),))),
             add(right, Affine(0, ((axis.name, axis.right),))),
         )
+
+
+def _stride(axis: Axis) -> int:
+    return max(abs(axis.left), abs(axis.right))
 
 
 def _vector_axis(axes: Sequence[Axis]) -> Axis | None:

@@ -165,7 +165,20 @@ def _vector(node: Node) -> int | None:
         and _of_batch(axis, attrs)
         and _through(axis, attrs)
     ]
-    return max(found, key=lambda axis: (axis < attrs["kept"], attrs["extents"][axis]), default=None)
+    kept, extents = attrs["kept"], attrs["extents"]
+    summed = _sums_the_data(attrs)
+    return max(found, key=lambda axis: ((axis >= kept) == summed, extents[axis]), default=None)
+
+
+def _sums_the_data(attrs: Attrs) -> bool:
+    """Whether the longer axis of a sliding pair is summed, and so the batch: a gradient to the weights."""
+    kept, extents = attrs["kept"], attrs["extents"]
+    for steps in (attrs["left_steps"], attrs["right_steps"]):
+        for k in range(len(steps[0])):
+            pair = [axis for axis, step in enumerate(steps) if step[k]]
+            if len(pair) == 2 and pair[0] < kept <= pair[1]:
+                return bool(extents[pair[1]] > extents[pair[0]])
+    return False
 
 
 def _through(axis: int, attrs: Attrs) -> bool:

@@ -238,9 +238,10 @@ class TableBuilder:
 
     def windows(self, node: Node, inputs: Sequence[Value], output: Value) -> list[NativeStep]:
         left, right, out = (self.elements(v) for v in (*inputs, output))
-        kernel = self.kernel(contraction_kernel(node, left, right, out), inputs, [output])
-        zeros = [self.kernel(fill_kernel(node, out), [], [output])] if node.attrs.get("result") else []
-        return [*zeros, kernel]
+        made = contraction_kernel(node, left, right, out)
+        covers = made.args[-1].role == "out" and not node.attrs.get("result")
+        zeros = [] if covers else [self.kernel(fill_kernel(node, out), [], [output])]
+        return [*zeros, self.kernel(made, inputs, [output])]
 
     def window_sum(self, node: Node, x: Value, output: Value) -> list[NativeStep]:
         strides = self.elements(output)

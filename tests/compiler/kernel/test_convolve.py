@@ -57,6 +57,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "forward": batch_last(9, 2, 8, 6, 3),
     "forward-rests": batch_last(5, 1, 9, 7, 3),
     "weights": weight_gradient(9, 2, 8, 6, 3),
+    "weights-in-parts": weight_gradient(16, 1, 30, 3, 3),
     "one-dimensional": ((20,), (5,), attrs((16, 5), 1, ((1,), (1,)), ((0,), (1,)))),
     "backwards": (
         (20,),
@@ -73,6 +74,14 @@ CASES: dict[str, tuple[Any, ...]] = {
     "product": ((5, 7), (7, 9), attrs((5, 9, 7), 2, ((1, 0), (0, 0), (0, 1)), ((0, 0), (0, 1), (1, 0)))),
     "sum": ((7,), (7,), attrs((7,), 0, ((1,),), ((1,),))),
     "outer": ((7,), (9,), attrs((7, 9), 2, ((1,), (0,)), ((0,), (1,)))),
+    "added": ((9, 16), (5, 3), {
+        **attrs((5, 9, 3, 16), 4, ((0, 0), (1, 0), (0, 0), (0, 1)), ((1, 0), (0, 0), (0, 1), (0, 0))),
+        "result": ((5, 11, 16), (0, 0, 0), ((1, 0, 0), (0, 1, 0), (0, 1, 0), (0, 0, 1))),
+    }),
+    "added-blocks": ((9, 64), (3,), {
+        **attrs((9, 3, 64), 3, ((1, 0), (0, 0), (0, 1)), ((0,), (1,), (0,))),
+        "result": ((11, 64), (0, 0), ((1, 0), (1, 0), (0, 1))),
+    }),
     "number": ((1,), (1,), attrs((1, 1), 1, ((0,), (0,)), ((0,), (0,)))),
 }  # fmt: skip
 
@@ -94,7 +103,8 @@ def test_kernels_compute_what_the_op_means(case: str, dtype: str) -> None:
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=shape).astype(dtype) for shape in CASES[case][:2])
     expected = node.op.numpy(x, y, **node.attrs)
-    memory = {"a0": x.ravel(), "a1": y.ravel(), "o0": np.full(expected.size, np.nan, dtype)}
+    before = np.nan if kernel.args[-1].role == "out" else 0
+    memory = {"a0": x.ravel(), "a1": y.ravel(), "o0": np.full(expected.size, before, dtype)}
     evaluate(kernel, memory)
     tolerance = 1e-5 if dtype == "f4" else 1e-13
     np.testing.assert_allclose(memory["o0"], expected.ravel(), rtol=tolerance, atol=tolerance)
@@ -111,6 +121,18 @@ def test_a_tile_of_sums_stays_in_registers(case: str) -> None:
     _, kernel = kernel_of(*CASES[case], "f4")
     assert 12 <= max(sums_of(kernel.body)) <= TILE
     assert kernel.parallel
+
+
+@pytest.mark.parametrize(
+    ("case", "shared"), [("weights-in-parts", "i3"), ("added", None), ("added-blocks", "block")]
+)
+def test_sums_that_meet_are_added_where_threads_do_not(case: str, shared: str | None) -> None:
+    _, kernel = kernel_of(*CASES[case], "f4")
+    assert kernel.args[-1].role == "inout"
+    assert kernel.parallel == (shared is not None)
+    (loop,) = kernel.body
+    assert isinstance(loop, Loop)
+    assert shared in (None, loop.variable)
 
 
 def test_a_sum_in_two_loops_is_refused() -> None:
