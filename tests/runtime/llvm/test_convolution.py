@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
 import tapeless as tl
@@ -224,3 +226,25 @@ def test_einsums_agree_with_the_interpreter(words: str) -> None:
     native = tl.compile(lambda *a: np.einsum(words, *a), executor="native")(*args)
     plain = np.einsum(words, *args)
     close(np.asarray(native), np.asarray(plain))
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 2**32))
+def test_any_convolution_agrees_with_the_interpreter(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, c, o = (int(rng.integers(1, top)) for top in (34, 5, 10))
+    stride, dilation, pad = (int(rng.integers(low, 3)) for low in (1, 1, 0))
+    kernel = [int(k) for k in rng.integers(1, 5, 2)]
+    size = [dilation * (k - 1) + 1 + int(rng.integers(0, 12)) for k in kernel]
+    x, k = (rng.normal(size=s).astype("f4") for s in ((n, c, *size), (o, c, *kernel)))
+
+    def convolution(x: Any, k: Any) -> Any:
+        around = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+        return np.maximum(two_dimensional(around, k, stride=stride, dilation=dilation), 0)
+
+    gradients = tl.value_and_grad(loss_of(convolution), wrt=(0, 1))
+    value, mine = tl.compile(gradients, executor="native")(x, k)
+    wanted, its = tl.compile(gradients, executor="interpret")(x, k)
+    assert value == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+    for a, b in zip(mine, its, strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=2e-5 * float(np.max(np.abs(b), initial=1e-3)))
