@@ -15,7 +15,7 @@ from .tracer.state import current
 
 if TYPE_CHECKING:
     from .compiler.rules.rule import RuleSet
-    from .tracer.transforms import Wrt
+    from .tracer.differentiated import Wrt
 
 __all__ = [
     "CompiledFunction",

@@ -22,8 +22,8 @@ Array = np.ndarray[Any, Any]
 class Storage:
     """One piece of memory.
 
-    `kind` is "argument", "fresh" or "closure". While `constant` holds, the root shadow has the true values
-    and `node` is made on demand.
+    `kind` is "argument", "fresh", "closure", or "stopped" (of tl.stop_gradient: not to be written to). While
+    `constant` holds, the root shadow has the true values and `node` is made on demand.
     """
 
     __slots__ = ("_node", "constant", "kind", "memory", "name", "root", "version")

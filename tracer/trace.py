@@ -16,7 +16,7 @@ from ..compiler.ir.builder import Builder
 from ..compiler.ir.node import Loc, Node
 from ..compiler.ir.types import ArrayType, array_type, supported
 from ..compiler.ops.view import apply_path
-from .errors import ArgumentError, LeakedTraceError, TapelessError, make_error
+from .errors import ArgumentError, LeakedTraceError, TapelessError, UnsupportedError, make_error
 from .floating_point import CallerSettings, explicit, with_settings
 from .operators import add_operators
 from .refusals import leaked, refuse_closure_write
@@ -217,6 +217,13 @@ class Trace:
         if not target.shadow.flags.writeable:
             raise ValueError("assignment destination is read-only")
         storage = target.storage
+        if storage.kind == "stopped":
+            raise self.error(
+                UnsupportedError,
+                "the result of tl.stop_gradient is written to",
+                why="Outside of a trace that would be a write into the value itself.",
+                fixes=[("write to a copy", "y = tl.stop_gradient(x).copy()")],
+            )
         if storage.kind == "closure":
             raise refuse_closure_write(self, storage.name)
 

@@ -1,8 +1,7 @@
 """Derivatives of the graph being built: what grad, vjp, jvp and jacobian do inside a trace.
 
-A `wrt` leaf is given memory of its own behind a `mark` node, so other uses of the same array stay
-constant. The function is run on it once, and backward nodes are built from its results. Forward mode
-transposes the pullback, which is linear in the cotangent.
+The function is run once on marked copies (`differentiated.py`), and backward nodes are built from its
+results. Forward mode transposes the pullback, which is linear in the cotangent.
 """
 
 from __future__ import annotations
@@ -13,170 +12,15 @@ from typing import Any
 import numpy as np
 
 from ..compiler.ir.node import Node
-from ..compiler.ir.opdef import NotDifferentiableError
 from ..compiler.ir.types import ScalarType, array_type
 from ..compiler.ops.base import is_inexact
-from ..compiler.passes.differentiate import ones_like, pull_back
-from .errors import GradientError, where_text
-from .numpy_table.elementwise import store
-from .signature import parameter_names
+from ..compiler.passes.differentiate import ones_like
+from .differentiated import Differentiated, Wrt
+from .errors import GradientError
+from .storage import Storage
 from .trace import Trace
 from .traced_array import TracedArray, TracedNumber
 from .tree import is_container, map_tree, tree_leaves
-
-Wrt = int | str | tuple[int | str, ...]
-
-
-def select(function: Callable[..., Any], wrt: Wrt, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
-    """The keys (position or keyword) of the arguments named by `wrt`."""
-    names = parameter_names(function)
-    keys = []
-    for item in wrt if isinstance(wrt, tuple) else (wrt,):
-        key: Any = item
-        if isinstance(item, str):
-            key = item if item in kwargs else names.index(item) if item in names else None
-        elif item < 0:
-            key = len(args) + item
-        if key is None or (isinstance(key, int) and not 0 <= key < len(args)):
-            raise TypeError(
-                f"wrt={item!r} names no argument of this call, which has {len(args)} positional arguments"
-                + (f" and the keywords {', '.join(sorted(kwargs))}" if kwargs else "")
-            )
-        keys.append(key)
-    return keys
-
-
-class Differentiated:
-    """A function run once on marked arguments: `result` is what it returned, `marked` the argument trees."""
-
-    def __init__(
-        self,
-        trace: Trace,
-        function: Callable[..., Any],
-        wrt: Wrt,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-    ) -> None:
-        self.trace = trace
-        self.single = not isinstance(wrt, tuple)
-        args, kwargs = list(args), dict(kwargs)
-        self.marked: list[Any] = []
-        self.marks: dict[int, Node] = {}
-        self._arrays: list[tuple[TracedArray, TracedArray]] = []
-        names = parameter_names(function)
-        for key in select(function, wrt, args, kwargs):
-            holder: Any = args if isinstance(key, int) else kwargs
-            name = key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key}"
-            holder[key] = self._mark_tree(holder[key], name)
-            self.marked.append(holder[key])
-        self.result = function(*args, **kwargs)
-        for original, made in self._arrays:
-            if made.storage.version:
-                store(trace, original, trace.read(made))
-
-    def _mark_tree(self, tree: Any, name: str) -> Any:
-        seen: dict[int, Any] = {}
-
-        def mark(leaf: Any) -> Any:
-            if id(leaf) not in seen:
-                seen[id(leaf)] = self._mark(leaf, name)
-            return seen[id(leaf)]
-
-        return map_tree(mark, tree)
-
-    def _mark(self, leaf: Any, name: str) -> Any:
-        trace = self.trace
-        lifted = trace.lift(leaf)
-        node = self.node_of(lifted)
-        if not is_inexact(node.type):
-            fix = f"float({name})" if isinstance(node.type, ScalarType) else f"{name}.astype(float)"
-            raise trace.error(
-                GradientError,
-                f"argument {name} is {node.type}: integers and booleans have no gradient",
-                fixes=[
-                    ("cast it", fix),
-                    ("or leave it out", "wrt=… names the arguments to differentiate by"),
-                ],
-            )
-        trace.tags += 1
-        trace.builder.loc = trace.loc()
-        marked = trace.builder.mark(node, tag=trace.tags)
-        if type(lifted) is TracedArray:
-            made: Any = trace.fresh(marked, np.empty_like(lifted.shadow, subok=False), scalar=lifted.scalar)
-            self._arrays.append((lifted, made))
-        else:
-            made = trace.number(marked, lifted.example if type(lifted) is TracedNumber else lifted)
-        self.marks[id(made)] = marked
-        return made
-
-    def node_of(self, value: Any) -> Node:
-        """The node of a user's value."""
-        lifted = self.trace.lift(value)
-        if type(lifted) is TracedArray:
-            return self.trace.operand(lifted)
-        return lifted.node if type(lifted) is TracedNumber else self.trace.builder.constant(lifted)
-
-    def pull_nodes(
-        self, outputs: Sequence[Node], cotangents: Sequence[Node | None], wrt: Sequence[Node]
-    ) -> list[Node | None]:
-        """`pull_back` with this trace's builder; an op without a derivative is refused by the user's line."""
-        trace = self.trace
-        trace.builder.loc = trace.loc()
-        try:
-            return pull_back(trace.builder, outputs, cotangents, wrt)
-        except NotDifferentiableError as error:
-            raise trace.error(
-                GradientError,
-                f"`{error.node.op.name}` has no derivative, because {error.reason}",
-                node=error.node,
-                why="\n".join(["It lies between wrt and the result:", *where_text(error.node.loc)]),
-                fixes=[("keep it constant", "tl.stop_gradient(value)")],
-            ) from None
-
-    def pull_back(self, outputs: Sequence[Node], cotangents: Sequence[Node | None]) -> Any:
-        """The cotangents of the marked arguments as trees of traced values."""
-        marks = list(self.marks.values())
-        found = dict(zip(marks, self.pull_nodes(outputs, cotangents, marks), strict=True))
-
-        def cotangent(leaf: Any) -> Any:
-            mark = self.marks[id(leaf)]
-            ct = found[mark]
-            return self.traced(self.trace.builder.zeros(mark.type) if ct is None else ct, leaf)
-
-        return self.join([map_tree(cotangent, tree) for tree in self.marked])
-
-    def join(self, trees: list[Any]) -> Any:
-        """One tree where `wrt` was one argument, a tuple where it was a tuple."""
-        return trees[0] if self.single else tuple(trees)
-
-    def traced(self, node: Node, like: Any) -> Any:
-        """A node as a traced value of the kind of `like`."""
-        if isinstance(node.type, ScalarType):
-            return self.trace.number(node, like.example if type(like) is TracedNumber else like)
-        scalar = like.scalar if type(like) is TracedArray else not node.shape
-        return self.trace.fresh(node, np.empty(node.shape, node.dtype), scalar=scalar)
-
-    def cotangent_node(self, given: Any, output: Node, what: str) -> Node:
-        """A user's cotangent or tangent as a node of the type of its primal."""
-        node = self.node_of(given)
-        b = self.trace.builder
-        if isinstance(output.type, ScalarType):
-            if isinstance(node.type, ScalarType):
-                return b.multiply(node, b.constant(output.type.kind(1)))
-            node = b.item(b.cast(node, output.dtype)) if not node.shape else node
-        elif isinstance(node.type, ScalarType):
-            node = b.cast(node, output.dtype)
-        if node.shape != output.shape:
-            raise self.trace.error(
-                GradientError, f"{what} has shape {node.shape}, its primal has shape {output.shape}"
-            )
-        if not isinstance(output.type, ScalarType) and node.dtype != output.dtype:
-            if not np.can_cast(node.dtype, output.dtype, "same_kind"):
-                raise self.trace.error(
-                    GradientError, f"{what} has dtype {node.dtype}, its primal has dtype {output.dtype}"
-                )
-            node = b.cast(node, output.dtype)
-        return node
 
 
 def scalar_output(work: Differentiated, value: Any, what: str) -> Node:
@@ -219,7 +63,7 @@ def value_and_grad(
     if has_aux and not (type(work.result) is tuple and len(work.result) == 2):
         raise trace.error(GradientError, "has_aux=True needs a function that returns (value, aux)")
     node = scalar_output(work, work.result[0] if has_aux else work.result, "a gradient")
-    return work.result, work.pull_back([node], [ones_like(trace.builder, node)])
+    return work.own(work.result), work.pull_back([node], [ones_like(trace.builder, node)])
 
 
 def all_positions(args: Sequence[Any]) -> Wrt:
@@ -253,7 +97,7 @@ def vjp(
         ]
         return work.pull_back(outputs, cts)
 
-    return work.result, pullback
+    return work.own(work.result), pullback
 
 
 def push_forward(
@@ -298,7 +142,7 @@ def jvp(
             made = trace.builder.zeros(node.type)
         return work.traced(made, leaf)
 
-    return work.result, map_tree(tangent, work.result)
+    return work.own(work.result), map_tree(tangent, work.result)
 
 
 def jacobian(trace: Trace, function: Callable[..., Any], wrt: Wrt, args: Any, kwargs: Any) -> Any:
@@ -372,7 +216,8 @@ def stop_gradient(trace: Trace, tree: Any) -> Any:
         if type(leaf) is TracedArray and not leaf.constant:
             trace.builder.loc = trace.loc()
             node = trace.builder.stop_gradient(trace.read(leaf))
-            return trace.fresh(node, np.empty_like(leaf.shadow, subok=False), scalar=leaf.scalar)
+            shadow = np.empty_like(leaf.shadow, subok=False)
+            return trace.window(Storage(shadow, "stopped", node), shadow, scalar=leaf.scalar)
         if type(leaf) is TracedNumber:
             return trace.number(trace.builder.stop_gradient(leaf.node), leaf.example)
         return leaf

@@ -271,7 +271,7 @@ def check(judge: Callable[..., str], examples: int, length: int) -> Counter[str]
     """Hold so many random programs against NumPy, on both executors, with passes and without."""
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=examples, suppress_health_check=list(HealthCheck), print_blob=True)
+    @settings(max_examples=examples, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(programs(length), st.sampled_from([[], [], ["simplify"], ["cse"], ["canonicalize", "cse"]]))
     def holds(program: Program, disabled: list[str]) -> None:
         note(f"{program.text()}{program.specs} {program.views} disabled={disabled}")
@@ -285,11 +285,11 @@ def check(judge: Callable[..., str], examples: int, length: int) -> Counter[str]
 
 
 def test_random_programs_do_what_numpy_does(judge: Callable[..., str]) -> None:
-    seen = check(judge, examples=120, length=8)
-    assert seen["refused"] < 0.25 * seen.total(), seen
+    seen = check(judge, examples=300, length=8)
+    assert seen["refused"] < 0.1 * seen.total(), seen
 
 
 @pytest.mark.slow
 def test_long_random_programs_do_what_numpy_does(judge: Callable[..., str]) -> None:
-    seen = check(judge, examples=700, length=20)
-    assert seen["refused"] < 0.4 * seen.total(), seen
+    seen = check(judge, examples=1200, length=20)
+    assert seen["refused"] < 0.1 * seen.total(), seen

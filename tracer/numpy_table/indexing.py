@@ -186,7 +186,7 @@ class Flat:
             raise ValueError("Error setting single item of array.")
         if not source.size:
             return
-        if source.storage is self.array.storage:
+        if source.storage is self.array.storage and np.may_share_memory(source.shadow, self.array.shadow):
             raise refuse(
                 "writing an array's own elements into its x.flat",
                 why="NumPy writes one after the other, and reads what it has just written.",

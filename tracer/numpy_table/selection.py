@@ -141,17 +141,23 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
         return out
 
     def __pow__(self, other: Any) -> Any:
-        return Selection(self.array ** self._operand(other), self.mask)
+        return Selection(self.array ** self._exponent(other), self.mask)
 
     def __rpow__(self, other: Any) -> Any:
         return Selection(self._operand(other) ** self.array, self.mask)
 
     def __ipow__(self, other: Any) -> Any:
-        exponent = self._operand(other)
+        exponent = self._exponent(other)
         small = _no_elements(self)
         small **= _no_elements(exponent)
         self.array = (self.array**exponent).astype(self.dtype)
         return self
+
+    def _exponent(self, value: Any) -> Any:
+        """An exponent; NumPy raises for integers to negative powers, unless none is selected."""
+        if self.dtype.kind in "biu" and type(value) is int and value < 0:
+            raise self.refuse("an integer to a negative power")
+        return self._operand(value)
 
     def _operand(self, value: Any) -> Any:
         """An operand over the whole array: the array under the same mask, or something that broadcasts."""
