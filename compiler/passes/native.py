@@ -279,7 +279,7 @@ class _Planner:
                 continue
             value = self.values[self.number[node]]
             own = fresh.get(node) == position and value.place is Place.FRESH
-            if target.kind == "fresh" and not own and isinstance(node.type, ArrayType) and node.type.size:
+            if target.kind == "fresh" and not own and isinstance(node.type, ArrayType):
                 results.append(self._copy(node, Place.FRESH, None, None, target.strides))
             else:
                 results.append(self.number[node])

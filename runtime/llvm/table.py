@@ -134,6 +134,8 @@ class TableBuilder:
         if not all(self.is_placed(v) for v in (*values, *outputs)):
             return None
         try:
+            if step.action is Action.COPY and not values[0].type.size:  # type: ignore[union-attr]
+                return None
             if step.action is Action.COPY:
                 return [self.copy(values[0], outputs[0])]
             if step.node.op.name == "fused":
