@@ -21,7 +21,6 @@ from ..ir.opdef import OPS, TypeRuleError
 from ..ir.types import array_type
 from .form import Accumulate, Affine, Arg, Compute, Constant, Kernel, Load, Loop, Statement, Store
 
-
 # A Compute has no attrs: these are what ops with attrs mean by their name alone.
 FORM = {"form": "ufunc", "order": 0}
 

@@ -347,3 +347,14 @@ def test_any_nested_list_is_numpys(shape: Any, dtype: Any, order: Any) -> None:
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     assert found.tobytes() == expected.tobytes()
     assert found.flags.c_contiguous == expected.flags.c_contiguous
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
+def test_what_lay_in_memory_is_not_in_the_graph(mode: Any) -> None:
+    texts = set()
+    for fill in (1.0, 2.0, 3.0):
+        x = np.full((3, 4), fill)
+        del x
+        texts.add(str(tl.trace(lambda t: np.pad(t, 1, mode=mode), np.ones((1, 2)))))
+    assert len(texts) == 1
+    assert "e-3" not in texts.pop()
