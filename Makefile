@@ -24,7 +24,7 @@ demo: $(VENV)/demo-installed
 
 # Tests of speed want the machine to themselves, so they run after the others.
 test: lint
-	$(BIN)/python -m pytest tests -n $(WORKERS) --dist worksteal -m 'not timing'
+	$(BIN)/python -m pytest tests -n $(WORKERS) --dist worksteal -m 'not timing and not sweep'
 	$(BIN)/python -m pytest tests -m timing
 
 lint check: $(VENV)/test-installed .typing/tapeless

@@ -87,6 +87,11 @@ class TracedArray:
         if self.scalar:
             raise AttributeError(f"attribute {name!r} of 'numpy.generic' objects is not writable")
 
+    def _fixed(self, name: str) -> Any:
+        """The refusal of an assignment to an attribute that says how memory is seen."""
+        self._check_attribute(name)
+        return _table().registry.refuse(f"assigning to ndarray.{name}", fixes=[("", "x.view(dtype)")])
+
     @property
     def shape(self) -> Any:
         return self.shadow.shape
@@ -99,6 +104,10 @@ class TracedArray:
     @property
     def dtype(self) -> Any:
         return self.shadow.dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        raise self._fixed("dtype")
 
     @property
     def ndim(self) -> int:
@@ -119,6 +128,10 @@ class TracedArray:
     @property
     def strides(self) -> tuple[int, ...]:
         return self.shadow.strides
+
+    @strides.setter
+    def strides(self, strides: Any) -> None:
+        raise self._fixed("strides")
 
     @property
     def flags(self) -> Any:

@@ -194,6 +194,12 @@ def _split(array: TracedArray, parts: list[Any]) -> tuple[TracedArray, tuple[int
         if type(part) is not TracedArray:
             basic.append(part)
             continue
+        if part.dtype == np.dtype(bool) and not part.ndim:
+            # True is a new axis of length 1, False one of length 0.
+            axes.append(len(basic))
+            indices.append(trace.constant(np.zeros(int(part.known()), np.intp)))
+            basic.append(None)
+            continue
         arrays = [part]
         if part.dtype == np.dtype(bool):
             arrays = [trace.constant(i) for i in np.nonzero(part.shadow)]
@@ -201,7 +207,7 @@ def _split(array: TracedArray, parts: list[Any]) -> tuple[TracedArray, tuple[int
             axes.append(len(basic))
             indices.append(one)
             basic.append(slice(None))
-    view: Any = array if all(p == slice(None) for p in basic) else array[tuple(basic)]
+    view: Any = array if all(p is not None and p == slice(None) for p in basic) else array[tuple(basic)]
     return view, tuple(axes), indices
 
 

@@ -74,11 +74,24 @@ def _refusing(name: str) -> Callable[..., Any]:
     return missing
 
 
+def _refusing_of_scalars(name: str) -> Callable[..., Any]:
+    def missing(self: TracedArray) -> Any:
+        kind: Any = self.__class__
+        if not hasattr(kind, name):
+            raise AttributeError(f"'{kind.__module__}.{kind.__name__}' object has no attribute '{name}'")
+        raise refuse(f"{kind.__name__}.{name}")
+
+    return missing
+
+
 def _refuse_the_rest() -> None:
     """What an ndarray has and a traced array has not raises, naming itself."""
     for name in dir(np.ndarray):
         if not name.startswith("_") and name not in dir(TracedArray):
             setattr(TracedArray, name, property(_refusing(name)))
+    for name in {*dir(np.float64), *dir(np.int64), *dir(np.complex128)} - {*dir(TracedArray)}:
+        if not name.startswith("_"):
+            setattr(TracedArray, name, property(_refusing_of_scalars(name)))
 
 
 TracedArray.device = property(lambda self: "cpu")  # type: ignore[attr-defined]

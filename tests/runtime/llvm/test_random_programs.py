@@ -164,7 +164,8 @@ def test_native_agrees_with_the_interpreter(seed: int) -> None:
     compared(seed)
 
 
-@pytest.mark.slow
+@pytest.mark.sweep
+@pytest.mark.timeout(1200)
 def test_native_agrees_on_many_programs() -> None:
     for seed in range(1500):
         compared(seed)

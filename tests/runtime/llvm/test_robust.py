@@ -239,14 +239,14 @@ def drop(rounds: int) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="/proc tells what is resident")
 @pytest.mark.parametrize(
-    "rounds", [300, pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])]
+    "rounds", [300, pytest.param(10_000, marks=[pytest.mark.sweep, pytest.mark.timeout(1200)])]
 )
 def test_compile_and_drop_does_not_grow_memory(rounds: int) -> None:
     drop(100)
     before = resident()
     drop(rounds)
     grown = resident() - before
-    assert grown < 4_000_000 + 300 * rounds, f"{grown / rounds:.0f} bytes a round"
+    assert grown < 4_000_000, f"{grown / rounds:.0f} bytes a round"
 
 
 def test_an_empty_plan() -> None:
