@@ -8,7 +8,6 @@ is one expression made for the purpose: some 20 ns a name.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CellType, ModuleType
@@ -18,6 +17,7 @@ import numpy as np
 
 from ..compiler.ir.types import array_type
 from .errors import ClosureWriteError, make_error
+from .exact import content, exact
 from .reach import Reach
 from .stand_in import original
 
@@ -94,8 +94,8 @@ class Guards:
             terms.append(
                 f"{it}.shape == {shape!r} and {it}.strides == {strides!r} and {it}.dtype == {name(dtype)}"
             )
-        terms += [f"{name(array)}.tobytes() == {name(content)}" for _, array, content in self._contents]
-        terms += [f"{name(container)} == {name(before)}" for _, container, before in self._wholes]
+        terms += [f"{name(array)}.tobytes() == {name(was)}" for _, array, was in self._contents]
+        terms += [f"{name(content)}({name(it)}) == {name(before)}" for _, it, before in self._wholes]
         source = f"lambda {', '.join(values)}: lambda: {' and '.join(terms) or 'True'}"
         made: Callable[[], bool] = eval(source)(*values.values())
         return made
@@ -129,11 +129,11 @@ class Guards:
             if (array.shape, array.strides, array.dtype) != (shape, strides, dtype):
                 now = array_type(array.shape, array.dtype)
                 return f"a closed-over array: {array_type(shape, dtype)} became {now}"
-        for shown, array, content in self._contents:
-            if array.tobytes() != content:
+        for shown, array, was in self._contents:
+            if array.tobytes() != was:
                 return f"closed-over array {shown}: its content changed, and Python looked at it"
         for shown, container, before in self._wholes:
-            if container != before:
+            if content(container) != before:
                 return f"{shown}: its items changed"
         if renewed:
             self.holds = self._expression()
@@ -146,7 +146,7 @@ def _equal(one: Any, other: Any) -> bool:
         return False
     if type(one) is tuple:
         return len(one) == len(other) and all(map(_equal, one, other))
-    return (type(one) in _PLAIN or isinstance(one, np.generic)) and bool(one == other)
+    return (type(one) in _PLAIN or isinstance(one, np.generic)) and bool(exact(one) == exact(other))
 
 
 def _shown(value: Any) -> str:
@@ -178,10 +178,13 @@ def guards_of(reach: Reach, arrays: Sequence[Any]) -> Guards:
     for name, container in reach.containers:
         if len(container.now) != container.count:
             continue
-        if _WHOLE < container.count == len(container.items) and all(
-            type(v) in _PLAIN for _, v in container.items
+        if (
+            _WHOLE < container.count == len(container.items)
+            and type(container.now) in (list, dict)
+            and all(type(v) in _PLAIN for _, v in container.items)
+            and (before := content(container.now)) is not None
         ):
-            wholes.append((name, container.now, copy.copy(container.now)))
+            wholes.append((name, container.now, before))
         else:
             _guard_container(name, container, reach.texts, used, slots, lengths)
     kept = [slot for slot in slots if type(slot.value) is not ModuleType and slot.read() is slot.value]

@@ -17,6 +17,7 @@ import optree
 
 from ..compiler.ir.types import supported
 from .errors import ArgumentError, make_error
+from .exact import exact
 from .tree import is_container, slots
 
 NAMESPACE = "tapeless"
@@ -32,18 +33,17 @@ _plain_leaves: set[type] = {np.ndarray, int, float, complex, bool, str}
 class Static:
     """An argument that is compared by value and never traced."""
 
-    __slots__ = ("value",)
+    __slots__ = ("key", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
+        self.key = exact(value)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Static) and type(self.value) is type(other.value) and self.value == other.value
-        )
+        return isinstance(other, Static) and bool(self.key == other.key)
 
     def __hash__(self) -> int:
-        return hash(self.value)
+        return hash(self.key)
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
@@ -89,16 +89,14 @@ def leaf_key(leaf: Any, static: bool = False) -> Any:
     if kind is np.ndarray and not static:
         return leaf.shape, leaf.strides, leaf.dtype, leaf.flags.writeable
     if static:
-        return kind, leaf
+        return exact(leaf)
     if kind is float or kind is int or kind is complex:
         return kind
     if isinstance(leaf, np.generic):
         return kind
     if kind is np.random.Generator:
         return kind
-    if kind is slice:
-        return kind, leaf.start, leaf.stop, leaf.step
-    return kind, leaf
+    return exact(leaf)
 
 
 def describe(leaf: Any, static: bool = False) -> str:

@@ -127,6 +127,8 @@ class _Writer:
     def constant(self, name: str, value: Any) -> None:
         """A leaf that is compared by value."""
         kind = type(value)
+        if kind in (float, complex) and (not value or value != value):  # == knows no -0.0, and no NaN
+            raise _Unable
         if kind in _PLAIN:
             self.unless(f"type({name}) is {self.bind(kind)} and {name} == {self.bind(value)}")
         elif isinstance(value, enum.Enum) or kind in _BY_IDENTITY:
