@@ -159,12 +159,10 @@ def shown(seconds: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "workloads", nargs="*", metavar="W", help=f"of {', '.join(WORKLOADS)}; all by default"
-    )
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    names = ", ".join(WORKLOADS)
+    parser.add_argument("workloads", nargs="*", metavar="W", help=f"of {names}; all by default")
     parser.add_argument("--executors", nargs="+", default=["numpy", "native"])
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
