@@ -165,8 +165,11 @@ class FunctionTracer:
         self.trace.arguments = dict(zip(labels, (*args, *kwargs.values()), strict=False))
         self._unions: dict[int, Storage] = {}
         copies = ContainerCopies(self._leaf)
-        traced_args = tuple(copies.copy(a, n) for a, n in zip(args, labels, strict=False))
-        traced_kwargs = {k: copies.copy(v, k) for k, v in kwargs.items()}
+        try:
+            traced_args = tuple(copies.copy(a, n) for a, n in zip(args, labels, strict=False))
+            traced_kwargs = {k: copies.copy(v, k) for k, v in kwargs.items()}
+        except RecursionError:
+            raise signature.too_deep("an argument") from None
         self.copies = copies
         result = self._call(traced_args, traced_kwargs)
         return self._finish(result, name)
@@ -295,7 +298,10 @@ class FunctionTracer:
         self._nodes: list[Node] = []
         self._output_of: dict[int, int] = {}
         self._keep: list[Any] = []
-        spec = self._spec(result)
+        try:
+            spec = self._spec(result)
+        except RecursionError:
+            raise signature.too_deep("the result") from None
         containers = [
             (
                 self._container_index(original),

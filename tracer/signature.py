@@ -48,13 +48,26 @@ class Static:
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
     """Leaves and tree definition; dataclasses and subclasses of dict, list and tuple are taken apart too."""
-    leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
+    try:
+        leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
+    except RecursionError:
+        raise too_deep("an argument") from None
     unknown = {kind for kind in map(type, leaves) if kind not in _plain_leaves and _is_container_class(kind)}
     if not unknown:
         return leaves, spec
     for kind in unknown:
         _register(kind)
     return flatten(tree)
+
+
+def too_deep(what: str) -> Any:
+    """The refusal of containers that are no tree that can be walked."""
+    return make_error(
+        ArgumentError,
+        f"the containers of {what} are nested too deeply, or one of them holds itself",
+        None,
+        why="Arguments and results are trees: their leaves are found by walking down.",
+    )
 
 
 def _is_container_class(kind: type) -> bool:

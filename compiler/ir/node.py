@@ -110,8 +110,33 @@ class Graph:
         text: str | None = self.draw()._repr_html_()
         return text
 
+    def __copy__(self) -> Graph:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Graph:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """One row a node, with inputs as numbers of rows: pickle follows no chain of nodes."""
+        number = {node: i for i, node in enumerate(self.nodes)}
+        rows = [(n.op, tuple(number[i] for i in n.inputs), dict(n.attrs), n.type, n.loc) for n in self.nodes]
+        return _from_rows, (
+            self.name,
+            rows,
+            [number[node] for node in self.params],
+            [number[node] for node in self.outputs],
+        )
+
     def to_networkx(self) -> networkx.MultiDiGraph[int]:
         """The graph as networkx sees it: node keys are positions in `nodes`, edges carry `position`."""
         from .visit import to_networkx
 
         return to_networkx(self)
+
+
+def _from_rows(name: str, rows: list[Any], params: list[int], outputs: list[int]) -> Graph:
+    """A graph as it was pickled."""
+    nodes: list[Node] = []
+    for op, inputs, attrs, type_, loc in rows:
+        nodes.append(Node(op, tuple(nodes[i] for i in inputs), attrs, type_, loc))
+    return Graph(name, tuple(nodes[i] for i in params), tuple(nodes[i] for i in outputs))
