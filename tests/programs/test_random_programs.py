@@ -207,7 +207,8 @@ class Program:
         """Whether NumPy's result depends on the machine, or on memory that is nobody's.
 
         `einsum("ii->i")` reads beyond an empty array, `add.at` writes into read-only ones; in place over
-        negative strides NumPy leaves its vector loops, whose powers and exponentials round otherwise.
+        negative strides NumPy leaves its vector loops, whose powers and exponentials round otherwise, and
+        raises a 0-d complex array to a power in another way than elsewhere.
         """
         used = [
             v for k, v in self.live.items() if isinstance(v, np.ndarray) and k in re.findall(r"\w+", line)
@@ -217,6 +218,8 @@ class Program:
         if "add.at" in line:
             return not all(v.flags.writeable for v in used)
         in_place = "**=" in line or "np.exp(" in line
+        if in_place and any(v.dtype.kind == "c" and not v.ndim for v in used):
+            return True
         return in_place and ("::-1" in line or any(s < 0 for v in used for s in v.strides))
 
     def grow(self) -> None:

@@ -32,9 +32,7 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, ou
         return fold(trace, ufunc.accumulate, x, axis, dtype)
     target = None if out is None else np.empty((0,), trace.lift(out).dtype)
     if out is not None and np.shape(out) != x.shape:
-        ufunc.accumulate(
-            np.ones(x.shape, x.dtype), axis, dtype, np.empty(np.shape(out), trace.lift(out).dtype)
-        )
+        raise ValueError("provided out is the wrong size for the accumulation.")
     model = ufunc.accumulate(np.ones(0, x.dtype), 0, dtype, target)
     place = axis_of(axis, x.ndim) if x.ndim else 0
     if not x.ndim:

@@ -298,10 +298,10 @@ def operator_power(base: Any, exponent: Any, out: Any = None) -> Any:
     trace = trace_of(base, exponent)
     x, y = trace.lift(base), trace.lift(exponent)
     if known(x) and known(y) and (out is None or known(out)):
-        value = concrete(x) ** concrete(y)
         if out is None:
-            return trace.constant(value)
-        out.shadow[...] = value
+            return trace.constant(concrete(x) ** concrete(y))
+        memory = out.shadow
+        memory **= concrete(y)
         out.storage.touched()
         return out
     if out is not None:
