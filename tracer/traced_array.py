@@ -366,9 +366,8 @@ class TracedNumber:
     def _missing(self, name: str) -> Any:
         """The refusal of what a Python number has and a traced one has not."""
         kind = type(self.example).__name__
-        return refuse_conversion(
-            self, f"{kind}.{name}", [("keep it traced", f"np.{name}(x), where NumPy has it")]
-        )
+        cures = [("as NumPy's number", "pass np.complex128(z)")] if kind == "complex" else []
+        return refuse_conversion(self, f"{kind}.{name}", cures)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if self.owner.ended:

@@ -6,9 +6,11 @@ and their containers, and which results are, or share memory with, which argumen
 must agree in class. A refusal has to be a TapelessError.
 """
 
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -130,3 +132,153 @@ def judge() -> Callable[..., str]:
         return "same"
 
     return check
+
+
+@pytest.fixture
+def sequence() -> Callable[..., str]:
+    """`sequence(function, executor)`: as `judge`, of functions that call what `wrap` gives them."""
+
+    def check(function: Callable[..., Any], executor: str) -> str:
+        plain = outcome(function, [lambda inner, **options: inner])
+        its = outcome(function, [lambda inner, **options: tl.compile(inner, executor=executor, **options)])
+        if isinstance(its.error, tl.TapelessError):
+            return "refused"
+        its.arguments = plain.arguments
+        found = difference(plain, its)
+        assert not found, found
+        return "same"
+
+    return check
+
+
+# ---- tables of small programs
+
+
+@dataclass
+class Program:
+    """A program of a table: its name, the text of its arguments, and the function."""
+
+    name: str
+    given: str
+    function: Callable[..., Any]
+
+    def arguments(self, seed: int) -> list[Any]:
+        """The arguments; their random numbers depend on the seed."""
+        scope = {**self.function.__globals__, "mk": partial(mk, seed)}
+        return list(eval(f"dict({self.given})", scope).values())
+
+
+def mk(seed: int, *shape: int, dt: str = "f8", order: Any = "C") -> Any:
+    """A random array."""
+    rng = np.random.default_rng([seed, *shape])
+    values = rng.normal(size=shape) * 3
+    if np.dtype(dt).kind == "c":
+        values = values + 1j * rng.normal(size=shape)
+    return np.array(values.astype(dt), order=order)
+
+
+def entries(table: str) -> list[tuple[str, str, list[str]]]:
+    """A table's entries: a line `name  arguments`, which may go on indented by eight, then indented lines."""
+    found = []
+    for entry in re.split(r"\n(?=\S)", table.strip("\n")):
+        head, *lines = entry.split("\n")
+        while lines and lines[0].startswith("        "):
+            head += lines.pop(0).strip()
+        name, _, given = head.partition("  ")
+        found.append((name, given, lines))
+    return found
+
+
+def programs(table: str, scope: dict[str, Any]) -> list[Program]:
+    """The programs of a table."""
+    found = []
+    for name, given, lines in entries(table):
+        parameters = eval(f"dict({given})", {**scope, "mk": partial(mk, 0)}) or ["wrap"]
+        made = {**scope}
+        exec(f"def program({', '.join(parameters)}):\n" + "\n".join(lines), made)
+        found.append(Program(name, given, made["program"]))
+    return found
+
+
+# ---- tables of derivatives
+
+
+@dataclass
+class Case:
+    """A function with arguments and, where it is written down, the gradient by all of them."""
+
+    name: str
+    given: list[Any]
+    function: Callable[..., Any]
+    expected: tuple[Any, ...] | None
+
+    def arguments(self) -> list[Any]:
+        return [np.array(a) if isinstance(a, np.ndarray) else a for a in self.given]
+
+
+def cases(table: str, scope: dict[str, Any]) -> list[Case]:
+    """The cases of a table; lines indented by eight go on the one before."""
+    found = []
+    for name, given, lines in entries(table):
+        expression, *gradient = "\n".join(lines).replace("\n        ", " ").split("\n")
+        arguments, made = eval(f"dict({given})", scope), dict(scope)
+        exec(f"def function({', '.join(arguments)}):\n    return {expression.strip()}", made)
+        expected = eval(gradient[0].strip().removeprefix("="), scope) if gradient else None
+        if gradient and len(arguments) == 1:
+            expected = (expected,)
+        found.append(Case(name, list(arguments.values()), made["function"], expected))
+    return found
+
+
+def differences(case: Case, position: int) -> Any:
+    """Central differences of fourth order by one argument."""
+    at = np.asarray(case.given[position], float)
+    found = np.zeros(at.shape)
+    for place in np.ndindex(at.shape):
+        width = 1e-3 * max(1.0, abs(at[place]))
+        values = []
+        for steps in (-2, -1, 1, 2):
+            moved, arguments = at.copy(), case.arguments()
+            moved[place] += steps * width
+            arguments[position] = moved if at.shape else float(moved)
+            values.append(case.function(*arguments))
+        found[place] = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * width)
+    return found
+
+
+@pytest.fixture
+def right_gradient() -> Callable[[Case, str], None]:
+    """`right_gradient(case, executor)` fails if the value, the gradient or the tangent is wrong."""
+
+    def check(case: Case, executor: str) -> None:
+        positions = tuple(range(len(case.given)))
+        with np.errstate(all="ignore"):
+            both = tl.compile(tl.value_and_grad(case.function, wrt=positions), executor=executor)
+            value, gradients = both(*case.arguments())
+            assert bits(value) == bits(case.function(*case.arguments()))
+            expected = case.expected or tuple(differences(case, position) for position in positions)
+            rtol, atol = (1e-7, 1e-9) if case.expected else (1e-5, 1e-8)
+            for argument, found, right in zip(case.given, gradients, expected, strict=True):
+                assert form(found)[:2] == form(argument)[:2] if np.ndim(argument) else True
+                np.testing.assert_allclose(found, right, rtol=rtol, atol=atol)
+            rng = np.random.default_rng(0)
+            tangents = [rng.normal(size=a.shape) if np.ndim(a) else rng.normal() for a in case.given]
+            _, tangent = tl.jvp(case.function, case.arguments(), tangents)
+            along = sum(np.sum(g * t) for g, t in zip(gradients, tangents, strict=True))
+            np.testing.assert_allclose(tangent, along, rtol=1e-7, atol=1e-9)
+
+    return check
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run tests that take a program, or a case, over the tables of their module."""
+    scope = {"np": np, **vars(metafunc.module)}
+    for fixture, table, read in (
+        ("program", "PROGRAMS", programs),
+        ("refused", "REFUSED", programs),
+        ("case", "CASES", cases),
+    ):
+        if table in scope and fixture in metafunc.fixturenames:
+            found: list[Any] = read(scope[table], scope)
+            metafunc.parametrize(fixture, found, ids=[one.name for one in found])
+            metafunc.parametrize("executor", ["numpy", "interpret"])

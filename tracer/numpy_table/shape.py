@@ -11,7 +11,7 @@ from ...compiler.ir.types import supported
 from ...compiler.ops.view import path_step
 from ..storage import Array, Window, address
 from ..trace import Trace
-from ..traced_array import TracedArray, add_methods
+from ..traced_array import TracedArray, TracedNumber, add_methods
 from .registry import implements, refuse, trace_of
 
 
@@ -218,13 +218,13 @@ def method_transpose(array: Any, *axes: Any) -> Any:
 @implements(np.real)
 def real(array: Any) -> Any:
     """The real part: a view of a complex array, the array itself if it is real."""
-    return _part(array, "real")
+    return array.real if type(array) is TracedNumber else _part(array, "real")
 
 
 @implements(np.imag)
 def imag(array: Any) -> Any:
     """The imaginary part: a view of a complex array, read-only zeros if it is real."""
-    return _part(array, "imag")
+    return array.imag if type(array) is TracedNumber else _part(array, "imag")
 
 
 def _part(array: Any, name: str) -> Any:
