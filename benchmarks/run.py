@@ -95,7 +95,7 @@ def regression(rng: np.random.Generator) -> Data:
 
 def recurrent(steps: int) -> Callable[[np.random.Generator], Data]:
     def make(rng: np.random.Generator) -> Data:
-        width, batch = 64, 32
+        width, batch = 32, 16
         turn = np.linalg.qr(rng.standard_normal((width, width)))[0].astype(SINGLE)
         params = [
             normal(rng, 0.1, width, width),
@@ -108,11 +108,11 @@ def recurrent(steps: int) -> Callable[[np.random.Generator], Data]:
     return make
 
 
-ADAM = {"kind": "adam", "lr": 1e-3, "b1": 0.9, "b2": 0.999, "eps": 1e-8}
+ADAM = {"kind": "adam", "lr": 1e-4, "b1": 0.9, "b2": 0.999, "eps": 1e-8}
 WORKLOADS: dict[str, tuple[str, Callable[[np.random.Generator], Data]]] = {
     "W1": ("w1_scalar", scalar),
     "W2": ("w2_neuron", neuron),
-    "W3": ("w34_mlp", mlp((784, 128, 10), 64, kind="sgd", lr=0.1)),
+    "W3": ("w34_mlp", mlp((784, 128, 10), 64, kind="sgd", lr=0.01)),
     "W4": ("w34_mlp", mlp((784, 512, 512, 10), 256, **ADAM)),
     "W5": ("w5_lenet", lenet),
     "W6": ("w6_gpt", gpt),
