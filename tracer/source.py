@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FrameType
@@ -18,6 +19,7 @@ from .state import is_internal
 from .user_code import is_own_code
 
 Place = tuple[int, int, int, int]
+_one_parses = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,24 @@ def _place(code: CodeType, instruction: int) -> Place | None:
 
 @lru_cache(maxsize=8)
 def _parsed(source: str) -> ast.Module | None:
+    """The syntax tree of a file; None where there is none, and the message does without.
+
+    CPython 3.11 counts the depth of trees it builds for all threads together, and raises SystemError where two
+    of them build at once.
+    """
+    held = _one_parses.acquire(timeout=1)  # no longer: a forked child may inherit it locked
     try:
-        return ast.parse(source)
-    except SyntaxError:
+        for _ in range(3):
+            try:
+                return ast.parse(source)
+            except SyntaxError:
+                return None
+            except SystemError:
+                continue
         return None
+    finally:
+        if held:
+            _one_parses.release()
 
 
 def _path_to(tree: ast.AST, place: Place) -> list[ast.AST]:

@@ -1,5 +1,6 @@
 """Threads: traces and calls at the same time, and NumPy in the threads that do not trace."""
 
+import linecache
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -95,3 +96,21 @@ def test_a_refusal_in_one_thread_leaves_others_alone() -> None:
         return tl.compile(lambda x: np.zeros(3) + x)(np.ones(3)).sum()
 
     assert together([refused, fine] * 8) == ["refused", 3.0] * 8
+
+
+def test_many_threads_read_source_for_their_errors() -> None:
+    def refused(k: int) -> str:
+        namespace: dict[str, Any] = {"np": np}
+        filler = "\n".join(f"v{i} = [((({i} + {k}), 1), 2), lambda x: {{x: [x]}}]" for i in range(60))
+        source = f"{filler}\ndef f(x):\n    if x[0] > {k}:\n        return x\n    return -x\n"
+        name = f"<source {k}>"
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        exec(compile(source, name, "exec"), namespace)
+        with pytest.raises(tl.TapelessError) as caught:
+            tl.compile(namespace["f"])(np.arange(3.0))
+        return str(caught.value)
+
+    for start in range(0, 64, 16):
+        messages = together([lambda k=k: refused(k) for k in range(start, start + 16)])  # type: ignore[misc]
+        for k, message in enumerate(messages, start=start):
+            assert f"x[0] > {k}" in message
