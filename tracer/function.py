@@ -243,6 +243,7 @@ class FunctionTracer:
 
     def _param(self, name: str, type_: Any, source: Source, layout: Any) -> Node:
         node = self.trace.builder.param(name, type_)
+        self.trace.memory.given(node, layout)
         self.params.append(node)
         self.sources.append(source)
         self.layouts.append(layout)

@@ -18,6 +18,7 @@ from ..compiler.ir.types import ArrayType, array_type, supported
 from ..compiler.ops.view import apply_path
 from .errors import ArgumentError, LeakedTraceError, TapelessError, UnsupportedError, make_error
 from .floating_point import CallerSettings, explicit, with_settings
+from .layouts import Layouts
 from .operators import add_operators
 from .refusals import leaked, refuse_closure_write
 from .source import own_loc
@@ -45,6 +46,7 @@ class Trace:
 
     def __init__(self, names: dict[int, str] | None = None) -> None:
         self.builder = Builder()
+        self.memory = Layouts()
         self.closures: dict[int, tuple[Any, TracedArray]] = {}
         self.refusal: TapelessError | None = None
         self.demand: NeedsStatic | None = None
@@ -166,6 +168,7 @@ class Trace:
             raise self.error(ArgumentError, f"an array of dtype {value.dtype} cannot be traced")
         name = self.names.get(id(value)) or f"closure{len(self.closures)}"
         node = self.builder.param(name, array_type(value.shape, value.dtype))
+        self.memory.given(node, value.strides)
         shadow = shadow_like(value)
         traced = self.window(Storage(shadow, "closure", node, name), shadow)
         self.closures[id(value)] = (value, traced)
@@ -206,11 +209,14 @@ class Trace:
         self.builder.loc = self.loc()
         path = target.window.path
         if path:
-            node_of_all = self.builder.write(storage.node(self.builder), node, path=path)
-            storage.replace(node_of_all)
+            storage.replace(self.builder.write(storage.node(self.builder), node, path=path))
+            # Else the value is read through the window, in whose order NumPy sums it.
+            same = self.memory.lies_as(node, target.shadow, storage.root.itemsize)
+            target.cache = (storage.version, node) if same else None
         else:
+            node = self.memory.laid_out(self.builder, node, storage.root)
             storage.replace(node)
-        target.cache = (storage.version, node)
+            target.cache = (storage.version, node)
 
     def check_writeable(self, target: TracedArray) -> None:
         """Raise what NumPy raises for a read-only array, and refuse writes into closed-over ones."""

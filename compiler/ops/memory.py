@@ -77,15 +77,25 @@ register(
     )
 )
 
+
+def copy_value(x: Any, order: Any) -> Any:
+    if type(order) is tuple:
+        return np.transpose(x, order).copy().transpose(np.argsort(order))
+    return np.array(x, order=order, copy=True)
+
+
 register(
     OpDef(
         "copy",
-        "the same values in memory of their own, laid out in the given order (K, C, F)",
+        "the same values in memory of their own, in order K, C, F, or of the axes from the outermost in",
         Kind.OTHER,
         same_type,
-        lambda x, order: np.array(x, order=order, copy=True),
+        copy_value,
         identity_vjp,
-        samples=(Sample("matrix", normal(2, 3), {"order": "F"}),),
+        samples=(
+            Sample("matrix", normal(2, 3), {"order": "F"}),
+            Sample("cube", normal(2, 3, 4), {"order": (1, 2, 0)}),
+        ),
         flow=Flow.MOVES,
     )
 )

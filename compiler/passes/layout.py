@@ -18,6 +18,7 @@ from ..ops.einsum import split
 from .strides import (
     Strides,
     c_strides,
+    dense,
     f_strides,
     is_contiguous,
     iteration_order,
@@ -81,6 +82,8 @@ def _stacked(core: tuple[int, ...], result: int) -> LayoutRule:
 def _copy(node: Node, operands: Sequence[Strides]) -> Strides:
     shape, itemsize, (strides,) = node.shape, node.dtype.itemsize, operands
     order = node.attrs["order"]
+    if type(order) is tuple:
+        return dense(shape, order, itemsize)
     if order == "A":
         fortran = is_contiguous(shape[::-1], strides[::-1]) and not is_contiguous(shape, strides)
         order = "F" if fortran else "C"

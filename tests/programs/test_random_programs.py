@@ -78,8 +78,7 @@ WRITES = pieces("""
     np.place({a}, {a} > 0, [{s}, 2]); {a}.real = {v}; np.putmask({a}, {a} > {s}, {b})
     np.fill_diagonal({a}, {s}); {a}.imag {o} {v}; {a}[{i}], {a}[{j}] = {a}[{j}], {a}[{i}]
     np.clip({a}, -1, 1, out={a}); {a}[1:] = {a}[:-1]; {a} {o} {a}[::-1]; np.negative({a}, out={a}[::-1])
-    {a}.partition(0); {a}.shape = (-1,); np.divmod({a}, 2, out=({b}, {c})); np.matmul({a}, {b}, out={c})
-    {a}[{i}], {t} = {v}, {a}
+    {a}.partition(0); {a}.shape = (-1,); np.divmod({a}, 2, out=({b}, {c})); {a}[{i}], {t} = {v}, {a}
 """)
 CONTAINERS = pieces("""
     box['p'] = {a}; box['p'] {o} {v}; box['new'] = {a}; row.append({a}); row[0] = {a}; row[0] {o} {v}

@@ -104,7 +104,7 @@ def inner(a: Any, b: Any, /) -> Any:
 def vdot(a: Any, b: Any, /) -> Any:
     """np.vdot: the sum of conj(a) b over all elements, in C order."""
     trace = trace_of(a, b)
-    x, y = (v.ravel() for v in _pair(trace, a, b))
+    x, y = (v.reshape(-1) for v in _pair(trace, a, b))
     if all_known(x, y):
         return fold(trace, np.vdot, x, y)
     if x.size != y.size:

@@ -149,7 +149,7 @@ def _model(
 def accumulator(ufunc: np.ufunc, dtype: Any, asked: Any, out: Any = None) -> Any:
     """The dtype that a reduction accumulates in; NumPy widens small integers and booleans in sums."""
     if asked is not None:
-        return np.dtype(asked)
+        return np.dtype(asked).newbyteorder("=")
     return ufunc.resolve_dtypes((out, dtype, None), reduction=True)[0]
 
 
