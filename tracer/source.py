@@ -87,8 +87,8 @@ def _place(code: CodeType, instruction: int) -> Place | None:
 def _parsed(source: str) -> ast.Module | None:
     """The syntax tree of a file; None where there is none, and the message does without.
 
-    CPython 3.11 counts the depth of trees it builds for all threads together, and raises SystemError where two
-    of them build at once.
+    CPython 3.11 counts the depth of the trees that it builds for all threads together, and raises SystemError
+    where two of them build at once.
     """
     held = _one_parses.acquire(timeout=1)  # no longer: a forked child may inherit it locked
     try:

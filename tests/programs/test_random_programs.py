@@ -99,6 +99,13 @@ ALIASES = pieces("""
 """)
 
 
+def leaves(tree: Any) -> list[Any]:
+    """What nested dicts and lists hold."""
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    return [leaf for item in tree for leaf in leaves(item)] if isinstance(tree, list) else [tree]
+
+
 def laid_out(array: Any, layout: str) -> Any:
     """The array in another memory layout."""
     if not array.ndim or layout == "c":
@@ -205,16 +212,17 @@ class Program:
     def is_machines_own(self, line: str) -> bool:
         """Whether NumPy's result depends on the machine, or on memory that is nobody's.
 
-        `einsum("ii->i")` reads beyond an empty array, `add.at` writes into read-only ones; in place over
+        `einsum("ii->i")` reads beyond an empty array, `add.at` writes into read-only ones, and so do others
+        where an array is assigned to itself; in place over
         negative strides NumPy leaves its vector loops, whose powers and exponentials round otherwise, and
         raises a 0-d complex array to a power in another way than elsewhere.
         """
-        used = [
-            v for k, v in self.live.items() if isinstance(v, np.ndarray) and k in re.findall(r"\w+", line)
-        ]
+        words = re.findall(r"\w+", line)
+        held = [v for k in ("box", "row") if k in words for v in leaves(self.live[k])]
+        used = [v for v in [*held, *(self.live.get(k) for k in words)] if isinstance(v, np.ndarray)]
         if "einsum('ii" in line:
             return any(v.size == 0 for v in used)
-        if "add.at" in line:
+        if "add.at" in line or "copyto" in line or ".real = " in line:
             return not all(v.flags.writeable for v in used)
         in_place = "**=" in line or "np.exp(" in line
         if in_place and any(v.dtype.kind == "c" and not v.ndim for v in used):
