@@ -52,14 +52,15 @@ class Layouts:
         return strides is not None and same_layout(shadow.shape, strides, seen)
 
     def laid_out(self, builder: Builder, node: Node, root: Array) -> Node:
-        """The value in the order of an array's axes, but without its gaps; a repeated number has no order."""
+        """The value in the order of an array's axes, without its gaps; a repeated number is in C order as it is."""
         if root.ndim < 2 or not root.size:
             return node
         shape, size = root.shape, root.itemsize
         strides, wanted = self.of(node), like_order(shape, root.strides, size)
-        if strides is not None and (not any(strides) or same_layout(shape, strides, wanted)):
-            return node
         order: Any = "C" if wanted == c_strides(shape, size) else "F"
+        repeated = order == "C" and strides is not None and not any(strides)
+        if repeated or (strides is not None and same_layout(shape, strides, wanted)):
+            return node
         if order == "F" and wanted != f_strides(shape, size):
             order = tuple(sorted(range(root.ndim), key=lambda axis: (-wanted[axis], axis)))
         return builder.copy(node, order=order)

@@ -76,7 +76,7 @@ def gather_type(types: Sequence[Type], attrs: Attrs) -> Type:
 def gather_value(x: Any, *indices: Any, axes: tuple[int, ...]) -> Any:
     """NumPy's advanced indexing; where 0-d indices alone would give a view, a copy of it."""
     result = x[full_index(axes, indices, np.ndim(x))]
-    return result if any(map(np.ndim, indices)) else result.copy()
+    return result if any(map(np.ndim, indices)) else result.copy(order="K")
 
 
 def gather_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:

@@ -84,10 +84,10 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """np.put: flat positions, values repeated as needed."""
     trace = trace_of(a, ind, v)
     target = destination(trace, a, lambda a: np.put(a, [0], 0))
-    if target.scalar:
-        return
     strong = type(v) is np.ndarray or (type(v) is TracedArray and not v.scalar)
     places, values = trace.array(ind), trace.array(v) if strong else array(v, target.dtype, copy=None)
+    if target.scalar:
+        return
     np.put(np.empty(1, target.dtype), np.zeros((0,), places.dtype), np.zeros(1, values.dtype), mode)
     if not places.size or not values.size:
         np.put(
