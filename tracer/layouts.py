@@ -52,7 +52,7 @@ class Layouts:
         return strides is not None and same_layout(shadow.shape, strides, seen)
 
     def laid_out(self, builder: Builder, node: Node, root: Array) -> Node:
-        """The value in the order of an array's axes, without its gaps; a repeated number is in C order as it is."""
+        """The value in the order of an array's axes, without its gaps; a repeated number is in C order."""
         if root.ndim < 2 or not root.size:
             return node
         shape, size = root.shape, root.itemsize

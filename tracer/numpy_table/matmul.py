@@ -31,10 +31,11 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Any:
         [None],
         None if "dtype" not in options else (None, None, np.dtype(options["dtype"])),
     )
-    if out is not None and x.ndim and y.ndim:
-        # NumPy raises where the result does not cast to the array.
-        core = (1,) * (min(x.ndim, 2) + min(y.ndim, 2) - 2)
-        first, second = (np.empty((1,) * v.ndim, v.dtype) for v in (x, y))
+    if out is not None:
+        # NumPy raises where the result does not cast to the array, before it looks at shapes.
+        ndims = [max(v.ndim, 1) for v in (x, y)]
+        core = (1,) * sum(min(ndim, 2) - 1 for ndim in ndims)
+        first, second = (np.empty((1,) * n, v.dtype) for n, v in zip(ndims, (x, y), strict=True))
         np.matmul(first, second, out=np.empty(core, out_array(trace, out).dtype), **options)
     if not x.ndim or not y.ndim or x.shape[-1] != y.shape[-2 if y.ndim > 1 else 0]:
         np.matmul(np.empty(x.shape), np.empty(y.shape))
