@@ -211,15 +211,18 @@ class CompiledFunction:
                 self._warm = (warm, *self._warm[: WARM_WAYS - 1])
 
     def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
-        """The numbers of the leaves that belong to donated arguments."""
+        """The numbers of the leaves that belong to donated arguments and share no memory."""
         found: set[int] = set()
-        position = 0
+        leaves: list[Any] = []
         for key, value in [*enumerate(args), *kwargs.items()]:
-            count = len(signature.flatten(value)[0])
+            mine = signature.flatten(value)[0]
             if key in self._donate:
-                found.update(range(position, position + count))
-            position += count
-        return frozenset(found)
+                found.update(range(len(leaves), len(leaves) + len(mine)))
+            leaves += mine
+        if not found:
+            return frozenset()
+        shared = {i for group in signature.overlaps(leaves) for i in group[::3]}
+        return frozenset(i for i in found - shared if signature.may_be_reused(leaves[i]))
 
     def _remember(self, args: Any, kwargs: Any, leaves: Sequence[Any], tree: Any, reason: str) -> None:
         from .specialize import leaf_names

@@ -21,6 +21,7 @@ from .runtime.executor import NumpyExecutor
 from .runtime.interpret import InterpretExecutor, interpret
 from .tracer.assemble import Assembler
 from .tracer.function import TracedFunction, leaf_names, trace_function
+from .tracer.guards import Overlap
 from .tracer.trace import NeedsStatic
 from .tracer.warm import make_warm
 
@@ -62,12 +63,10 @@ class Specialization:
     ) -> None:
         self.traced = traced
         self.guards = traced.guards
+        params = _reusable(traced, donated)
         self.overlap = traced.overlap
         self.graph = pipeline.optimize_with(traced.graph, options)
         targets = [Target(o.kind, o.strides, o.param) for o in traced.outputs]
-        params = frozenset(
-            i for i, source in enumerate(traced.sources) if source.kind == "leaf" and source.index in donated
-        )
         self.assembler = Assembler(traced)
         self.calls_to_warm = self.ways = 0
         self.note = ""
@@ -103,6 +102,27 @@ class Specialization:
             self.overlap.check(leaves)
         values = self.assembler.gather(leaves)
         return self.assembler.result(self.run(values), leaves, args, kwargs)
+
+
+def _reusable(traced: TracedFunction, donated: frozenset[int]) -> frozenset[int]:
+    """The params of donated leaves that the caller is not shown again; calls check what is closed over."""
+    shown = {index for index, _ in traced.reshaped}
+    specs = [traced.result, *(spec for _, spec in traced.containers)]
+    while specs:
+        spec = specs.pop()
+        specs += [item for _, item in spec.items]
+        if spec.kind == "leaf":
+            shown.add(spec.index)
+    rows, params = [], set()
+    for position, source in enumerate(traced.sources):
+        mine = source.kind == "leaf" and source.index in donated - shown
+        if mine and position not in traced.written:
+            params.add(position)
+            rows.append((source.index, traced.names[position], "donated"))
+    held = [(s.value, n) for s, n in zip(traced.sources, traced.names, strict=True) if s.kind == "closure"]
+    if rows and held:
+        traced.overlap = Overlap([*(traced.overlap.rows if traced.overlap else ()), *rows], held)
+    return frozenset(params)
 
 
 def has_arrays(graph: Graph) -> bool:

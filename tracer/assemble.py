@@ -66,9 +66,9 @@ class Assembler:
             return leaves[source.index]
         if source.kind == "closure":
             return source.value
-        index, start = min(source.members, key=lambda m: m[1])
-        first = leaves[index]
-        return view_at(first, -start, (source.length,), (first.itemsize,), first.dtype)
+        index, start = min(source.members, key=lambda m: (not leaves[m[0]].flags.writeable, m[1]))
+        member = leaves[index]
+        return view_at(member, -start, (source.length,), (member.itemsize,), member.dtype)
 
     def result(
         self, outputs: Sequence[Any], leaves: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]

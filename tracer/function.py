@@ -24,7 +24,7 @@ from .numpy_table.random import TracedGenerator
 from .numpy_table.selection import Selection
 from .random_state import random_error
 from .stand_in import original
-from .storage import Storage, Window, address
+from .storage import Storage, Window, address, overlaps_itself
 from .trace import NeedsStatic, Trace, shadow_like
 from .traced_array import TracedArray, TracedNumber
 from .tree import ContainerCopies, child_name, is_container, slots, template
@@ -250,46 +250,53 @@ class FunctionTracer:
         self.names.append(name)
         return node
 
+    def _members(self, leaf: Any, index: int) -> tuple[int, ...]:
+        """The leaves that span one memory with this one: those that overlap it, or it alone if it does so.
+
+        What np.broadcast_to gave needs none: it is read-only, and each repeat is like the first.
+        """
+        for group in self.groups:
+            if index in group[::3] and len(set(group[1::3])) > 1:
+                return tuple(group[::3])
+        if not leaf.flags.writeable:
+            leaf = leaf[tuple(slice(None) if stride else slice(1) for stride in leaf.strides)]
+        return (index,) if overlaps_itself(leaf) else ()
+
     def _union_member(self, leaf: Any, index: int, name: str) -> TracedArray | None:
-        """The window of an array that overlaps others, on one storage that spans them all."""
-        for number, group in enumerate(self.groups):
-            members = [(group[k], group[k + 1], group[k + 2]) for k in range(0, len(group), 3)]
-            mine = [m for m in members if m[0] == index]
-            if not mine or len({twin for _, twin, _ in members}) < 2:
-                continue
-            arrays = [self.leaves[i] for i, _, _ in members]
-            dtype = leaf.dtype
-            low = min(signature.bounds(a)[0] for a in arrays)
-            high = max(signature.bounds(a)[1] for a in arrays)
-            starts = [address(a) - low for a in arrays]
-            unit = dtype.itemsize
-            if any(a.dtype != dtype for a in arrays) or any(
-                s % unit for a, start in zip(arrays, starts, strict=True) for s in (*a.strides, start)
-            ):
-                raise make_error(
-                    ArgumentError,
-                    f"argument {name} shares memory with another argument of another dtype or alignment",
-                    None,
-                    fixes=[("", "pass a copy of one of them")],
-                )  # fmt: skip
-            if number not in self._unions:
-                length = (high - low) // unit
-                root = np.empty(length, dtype)
-                source = Source(
-                    "union",
-                    members=tuple((i, s) for (i, _, _), s in zip(members, starts, strict=True)),
-                    length=length,
-                )
-                node = self._param(name, array_type((length,), dtype), source, (unit,))
-                storage = self._unions[number] = Storage(root, "argument", node, name)
-                self.storages.append((storage, len(self.params) - 1))
-            storage = self._unions[number]
-            shadow = np.ndarray(leaf.shape, dtype, storage.root, address(leaf) - low, leaf.strides)
-            shadow.flags.writeable = leaf.flags.writeable
-            window = Window.whole(storage.root).affine(shadow)
-            assert window is not None, "a view of its own memory"
-            return self.trace.window(storage, shadow, window)
-        return None
+        """The window of an array that overlaps others or itself, on one storage that spans them all."""
+        members = self._members(leaf, index)
+        if not members:
+            return None
+        arrays = [self.leaves[i] for i in members]
+        dtype = leaf.dtype
+        low = min(signature.bounds(a)[0] for a in arrays)
+        high = max(signature.bounds(a)[1] for a in arrays)
+        starts = [address(a) - low for a in arrays]
+        unit = dtype.itemsize
+        if any(a.dtype != dtype for a in arrays) or any(
+            s % unit for a, start in zip(arrays, starts, strict=True) for s in (*a.strides, start)
+        ):
+            raise make_error(
+                ArgumentError,
+                f"argument {name} shares memory with another argument of another dtype or alignment"
+                if len(members) > 1
+                else f"the elements of argument {name} lie in parts of each other",
+                None,
+                fixes=[("", "pass a copy of one of them" if len(members) > 1 else f"pass {name}.copy()")],
+            )
+        storage = self._unions.get(members[0])
+        if storage is None:
+            length = (high - low) // unit
+            root = np.empty(length, dtype)
+            source = Source("union", members=tuple(zip(members, starts, strict=True)), length=length)
+            node = self._param(name, array_type((length,), dtype), source, (unit,))
+            storage = self._unions[members[0]] = Storage(root, "argument", node, name)
+            self.storages.append((storage, len(self.params) - 1))
+        shadow = np.ndarray(leaf.shape, dtype, storage.root, address(leaf) - low, leaf.strides)
+        shadow.flags.writeable = leaf.flags.writeable
+        window = Window.whole(storage.root).affine(shadow)
+        assert window is not None, "a view of its own memory"
+        return self.trace.window(storage, shadow, window)
 
     # ---- results
 

@@ -240,15 +240,18 @@ def _plain_slot(value: Any) -> bool:
 
 
 class Overlap:
-    """At each call: no argument that is written to may lie in the memory of a closed-over array."""
+    """At each call: no argument that is written to or donated may lie in a closed-over array's memory.
 
-    def __init__(self, written: Sequence[tuple[int, str]], arrays: Sequence[tuple[Any, str]]) -> None:
-        self._written = tuple(written)
+    `rows` are (leaf, its name, what is done to it).
+    """
+
+    def __init__(self, rows: Sequence[tuple[int, str, str]], arrays: Sequence[tuple[Any, str]]) -> None:
+        self.rows = tuple(rows)
         self._arrays = tuple(arrays)
 
     def check(self, leaves: Sequence[Any]) -> None:
         """Raise ClosureWriteError if one does."""
-        for index, name in self._written:
+        for index, name, what in self.rows:
             leaf = leaves[index]
             for array, label in self._arrays:
                 if leaf is array or (
@@ -256,13 +259,13 @@ class Overlap:
                     and np.may_share_memory(leaf, array)
                     and np.shares_memory(leaf, array)
                 ):
-                    raise _overlap_error(name, label)
+                    raise _overlap_error(name, label, what)
 
 
-def _overlap_error(name: str, label: str) -> Any:
+def _overlap_error(name: str, label: str, what: str) -> Any:
     return make_error(
         ClosureWriteError,
-        f"argument `{name}` shares memory with the closed-over array `{label}`, and it is written to",
+        f"argument `{name}` shares memory with the closed-over array `{label}`, and it is {what}",
         None,
         why=f"The plan reads `{label}` as it was before the call, so it would not see what it wrote itself.",
         fixes=[("pass both", f"make `{label}` an argument too"), ("or part them", f"pass {name}.copy()")],

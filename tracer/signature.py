@@ -215,6 +215,11 @@ def memory(array: Any) -> Any:
     return base if type(base) is np.ndarray and base.flags.owndata else None
 
 
+def may_be_reused(leaf: Any) -> bool:
+    """Whether a leaf is an array whose memory can hold other values."""
+    return type(leaf) is np.ndarray and leaf.flags.writeable
+
+
 def bounds(array: Any) -> tuple[int, int]:
     """The first byte and the one past the last."""
     from numpy.lib.array_utils import byte_bounds

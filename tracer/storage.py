@@ -99,6 +99,19 @@ def address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+def overlaps_itself(array: Array) -> bool:
+    """Whether two elements may share memory."""
+    if array.flags.c_contiguous or not array.size:
+        return False
+    reach = array.itemsize
+    axes = [(abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
+    for stride, length in sorted(axes):
+        if stride < reach:
+            return True
+        reach += stride * (length - 1)
+    return False
+
+
 def affine_steps(anchor: Array, view: Array) -> Path | None:
     """View steps that lead from one array to another of the same dtype in the same memory.
 

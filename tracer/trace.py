@@ -23,7 +23,7 @@ from .operators import add_operators
 from .refusals import leaked, refuse_closure_write
 from .source import own_loc
 from .state import current, user_loc
-from .storage import Array, Storage, Window
+from .storage import Array, Storage, Window, overlaps_itself
 from .traced_array import TracedArray, TracedNumber
 
 add_operators()
@@ -205,6 +205,13 @@ class Trace:
         self.check(target)
         storage = target.storage
         self.check_writeable(target)
+        if overlaps_itself(target.shadow):
+            raise self.error(
+                UnsupportedError,
+                "a view whose elements share memory is written to",
+                why="What the memory then holds depends on the order in which the elements are written.",
+                fixes=[("write into the array itself", "x[...] = value")],
+            )
         assert (node.shape, node.dtype) == (target.shape, target.dtype), "a value of the window's type"
         self.builder.loc = self.loc()
         path = target.window.path

@@ -87,7 +87,7 @@ class Watch:
         for position in traced.written:
             source = traced.sources[position]
             members = [source.index] if source.kind == "leaf" else [index for index, _ in source.members]
-            written += [(index, traced.names[position]) for index in members]
+            written += [(index, traced.names[position], "written to") for index in members]
         traced.overlap = Overlap(written, arrays) if written and arrays else None
 
     def _warn_of_rebinding(self) -> None:

@@ -65,7 +65,8 @@ class _Assigner:
         self.values: list[Value] = []
         self.number: dict[Node, int] = {}
         self.param_buffer: dict[Node, int] = {}
-        self.donated = {graph.params[position] for position in donated}
+        updated = {target.param for target in targets}
+        self.donated = {graph.params[position] for position in donated - updated}
         self.end = self._plan_end()
 
     # -- what happens at the end
@@ -188,8 +189,11 @@ class _Assigner:
         if buffer is None or self.last[root] != step or operand.shape != node.shape:
             return False
         assert isinstance(node.type, ArrayType)
-        if self.drafts[buffer].place is Place.PARAM and root not in self.donated:
-            return False
+        position = self.drafts[buffer].param
+        if position is not None:
+            param = self.graph.params[position]
+            if param not in self.donated or param.type != node.type:
+                return False
         if self.memory.offset.get(operand) != 0 or self.drafts[buffer].nbytes != node.type.nbytes:
             return False
         first, second = self.memory.layouts[operand], self.memory.layouts[node]

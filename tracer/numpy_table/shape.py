@@ -22,7 +22,8 @@ def rewrap(trace: Trace, parent: TracedArray, shadow: Any) -> Any:
     if isinstance(shadow, np.generic):
         raise AssertionError("scalars are read by indexing")
     window = parent.window.affine(shadow)
-    if window is None and shadow.shape != parent.shape and shadow.dtype == parent.dtype:
+    same_size = shadow.size == parent.size and shadow.shape != parent.shape
+    if window is None and same_size and shadow.dtype == parent.dtype:
         return _reshaped(trace, parent, shadow, "C")
     if window is None:
         raise refuse("this view")
