@@ -158,6 +158,7 @@ class FunctionTracer:
         self.values: list[Any] = [None] * len(leaves)
         self.storages: list[tuple[Storage, int]] = []
         self._by_object: dict[int, Any] = {}
+        self._mixed: dict[int, Any] = {}
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> TracedFunction:
         """Trace the function on these arguments."""
@@ -233,13 +234,16 @@ class FunctionTracer:
             return known
         made = self._union_member(leaf, index, name)
         if made is None:
-            node = self._param(name, array_type(leaf.shape, leaf.dtype), Source("leaf", index), leaf.strides)
-            shadow = shadow_like(leaf)
-            storage = Storage(shadow, "argument", node, name)
-            self.storages.append((storage, len(self.params) - 1))
-            made = self.trace.window(storage, shadow)
+            made = self._alone(leaf, index, name, shadow_like(leaf))
         self._by_object[id(leaf)] = made
         return made
+
+    def _alone(self, leaf: Any, index: int, name: str, shadow: Any) -> TracedArray:
+        """The window of an array that is a storage of its own."""
+        node = self._param(name, array_type(leaf.shape, leaf.dtype), Source("leaf", index), leaf.strides)
+        storage = Storage(shadow, "argument", node, name)
+        self.storages.append((storage, len(self.params) - 1))
+        return self.trace.window(storage, shadow)
 
     def _param(self, name: str, type_: Any, source: Source, layout: Any) -> Node:
         node = self.trace.builder.param(name, type_)
@@ -276,13 +280,16 @@ class FunctionTracer:
         if any(a.dtype != dtype for a in arrays) or any(
             s % unit for a, start in zip(arrays, starts, strict=True) for s in (*a.strides, start)
         ):
+            if len(members) > 1:
+                memory = self._mixed.setdefault(members[0], np.empty(high - low, np.uint8))
+                shadow = np.ndarray(leaf.shape, dtype, memory, address(leaf) - low, leaf.strides)
+                shadow.flags.writeable = leaf.flags.writeable
+                return self._alone(leaf, index, name, shadow)
             raise make_error(
                 ArgumentError,
-                f"argument {name} shares memory with another argument of another dtype or alignment"
-                if len(members) > 1
-                else f"the elements of argument {name} lie in parts of each other",
+                f"the elements of argument {name} lie in parts of each other",
                 None,
-                fixes=[("", "pass a copy of one of them" if len(members) > 1 else f"pass {name}.copy()")],
+                fixes=[("", f"pass {name}.copy()")],
             )
         storage = self._unions.get(members[0])
         if storage is None:
@@ -320,6 +327,14 @@ class FunctionTracer:
         params = [*self.params, *(t.storage.node(trace.builder) for _, t in self._closures())]
         for storage, position in self.storages:
             node = storage.node(trace.builder)
+            if storage.version and any(storage.memory is memory for memory in self._mixed.values()):
+                raise make_error(
+                    ArgumentError,
+                    f"argument {storage.name} is written to, and shares memory with an argument of another "
+                    "dtype or alignment",
+                    None,
+                    fixes=[("", "pass a copy of one of them")],
+                )
             if storage.version and node is not self.params[position]:
                 self._add_output(node, Output("commit", param=position))
         for chain in trace.generators.values():

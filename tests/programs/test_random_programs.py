@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 SHAPES = [(3,), (2, 3), (3, 3), (3, 1), (1, 3), (2, 3, 2), (4,), (6,), (), (1,), (0, 3), (2, 1, 3)]
 DTYPES = ["f8", "f8", "f8", "f4", "i8", "i4", "u1", "?", "c16"]
-LAYOUTS = ["c", "c", "f", "gaps", "reversed", "axes"]
+LAYOUTS = ["c", "c", "c", "f", "f", "gaps", "reversed", "axes", "windows"]
 
 
 def pieces(text: str) -> list[str]:
@@ -95,7 +95,7 @@ AXES = ["", "0", "-1", "axis=0", "0, keepdims=True", "axis=(0, 1)", "None"]
 NUMBERS = pieces("2; 0.5; -1; True; 1j; s; n; 3; 300; np.float32(1.5); np.int64(2)")
 ALIASES = pieces("""
     a; b[1:]; a.T; a[::-1]; a.reshape(-1); b; a[..., :1]; a[...]; c[:2]; a.ravel()[1::2]; b.T[:2]; a[1:-1]
-    b[::2]
+    b[::2]; a.view('u1'); b.view('i8')
 """)
 
 
@@ -117,6 +117,9 @@ def laid_out(array: Any, layout: str) -> Any:
         window = wide[tuple(slice(1, None, 2) for _ in array.shape)]
         window[...] = array
         return window
+    if layout == "windows":
+        memory = np.resize(array, max(1, array.size))
+        return np.ndarray(array.shape, array.dtype, memory, 0, [array.itemsize] * array.ndim)
     if layout == "reversed":
         return np.flip(np.flip(array).copy())
     return np.ascontiguousarray(array.transpose(range(-1, array.ndim - 1))).transpose(

@@ -82,7 +82,7 @@ def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
 
 def _share(function: Any, a: Any, b: Any, max_work: Any) -> bool:
     left, right = (trace_of(a, b).array(v) for v in (a, b))
-    if left.scalar or right.scalar or left.storage is not right.storage:
+    if left.scalar or right.scalar:
         return False
     return bool(function(left.shadow, right.shadow, max_work))
 
