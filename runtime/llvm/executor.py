@@ -44,7 +44,7 @@ def is_native(node: Node) -> bool:
     dtype = getattr(node.type, "dtype", None)
     if node.op.name == "contract_windows":
         return dtype in (np.float32, np.float64)
-    return node.op.name == "matmul" and dtype in (np.float32, np.float64) and blas.find() is not None
+    return node.op.name == "matmul" and dtype in (np.float32, np.float64)
 
 
 def can_fuse(node: Node) -> bool:
@@ -90,6 +90,7 @@ class NativeExecutor:
         self._texts = builder.module_texts()
         codes = [cache.object_code(text, level) for level, text in self._texts.items()]
         self._library = engine.Library(codes, blas.externals()) if codes else None
+        self._outside, self._descriptions = builder.code.outside, builder.code.descriptions
         self._checks = list(builder.checks)
         self._tables = [self._table(s) for s in self.segments]
         self._enter, self._alive = walker()
@@ -155,12 +156,12 @@ class NativeExecutor:
         """The table and the arguments of a native segment as arrays of i64."""
         if segment.step is not None:
             return None
-        assert self._library is not None
-        address: dict[str, int] = {}
+        address = dict(self._outside)
         rows: list[list[int]] = []
         arguments: list[tuple[int, int]] = []
         for step in segment.native:
             if step.symbol not in address:
+                assert self._library is not None
                 address[step.symbol] = self._library.address(step.symbol)
             count = len(step.arguments)
             rows.append([address[step.symbol], len(arguments), count, step.begin, step.end, step.grain])

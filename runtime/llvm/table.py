@@ -27,7 +27,7 @@ from ...compiler.kernel.verify import verify_kernel
 from ...compiler.passes.strides import c_strides
 from ...compiler.passes.views import path_view
 from ...compiler.plan import Action, Place, Plan, Step, Value
-from . import blas
+from . import blas, products
 from .printer import Module, print_kernel
 from .types import NotPrintable
 
@@ -84,12 +84,15 @@ class Printed:
 class Code:
     """The functions of a plan: symbols of kernels by their text, products, LLVM text by level.
 
-    `lowered` knows the kernels of bodies over memory of given strides.
+    `lowered` knows the kernels of bodies over memory of given strides, `outside` the addresses of functions
+    that all plans share; `descriptions` are what their arguments point to.
     """
 
     kernels: dict[str, str] = field(default_factory=dict)
     lowered: dict[Any, Printed] = field(default_factory=dict)
     products: dict[str, None] = field(default_factory=dict)
+    outside: dict[str, int] = field(default_factory=dict)
+    descriptions: list[Any] = field(default_factory=list)
     modules: dict[int, Module] = field(default_factory=dict)
 
     def module(self, level: int) -> Module:
@@ -291,18 +294,61 @@ class TableBuilder:
     # ---- products
 
     def matmul(self, node: Node, inputs: Sequence[Value], output: Value) -> list[NativeStep] | None:
-        """One gemm for each matrix of the stack; None where a layout is not one of BLAS'."""
-        found = blas.find()
+        """A product of stacks of matrices; None where the layout of one is not among those with code."""
         assert isinstance(output.type, ArrayType)
         dtype = output.type.dtype
-        if any(v.type.dtype != dtype for v in inputs) or not dtype.isnative:  # type: ignore[union-attr]
+        if any(v.type.dtype != dtype for v in inputs):  # type: ignore[union-attr]
             return None
-        if found is None or not found.gemm(dtype) or not output.type.size or not inputs[0].type.size:  # type: ignore[union-attr]
+        if dtype not in (np.float32, np.float64) or not dtype.isnative:
             return None
-        x, y = inputs
+        if not output.type.size or not inputs[0].type.size:  # type: ignore[union-attr]
+            return None
+        if self.elements(output)[-1] != 1 and output.type.shape[-1] > 1:
+            return None
+        found = blas.find()
+        if found is None or self.vector_bytes == 64 or _is_small(node):
+            return self.own_product(inputs[0], inputs[1], output)
+        return self.blas_product(found, inputs[0], inputs[1], output)
+
+    def own_product(self, x: Value, y: Value, output: Value) -> list[NativeStep] | None:
+        """Steps of tiles in registers, one for each stack of matrices that two distances describe."""
+        assert isinstance(x.type, ArrayType)
+        assert isinstance(output.type, ArrayType)
+        dtype = output.type.dtype
+        m, n, k = output.type.shape[-2], output.type.shape[-1], x.type.shape[-1]
+        strides = [v.strides or () for v in (x, y, output)]
+        b_row, b_column = strides[1][-2] if k > 1 else 0, strides[1][-1] if n > 1 else dtype.itemsize
+        if dtype.itemsize not in (b_row, b_column):
+            return None
+        stack = _merged(output.type.shape[:-2], [s[:-2] for s in strides])
+        steps = []
+        places = [self.place(v) for v in (x, y, output)]
+        *around, far, near = [(1, (0, 0, 0)), (1, (0, 0, 0)), *stack]
+        matrices = strides[0][-2:], (b_row, b_column), strides[2][-2:]
+        a, b, c = (
+            products.Operand(row, column, near[1][v], far[1][v]) for v, (row, column) in enumerate(matrices)
+        )
+        described = products.describe(dtype, (m, n, k), a, b, c, near[0])
+        self.code.descriptions.append(described)
+        symbol = f"product_{dtype.char}"
+        self.code.outside[symbol] = products.code(dtype).product
+        count = far[0] * near[0]
+        cost = count * 2 * m * n * k / (100 if dtype.char == "f" else 50)
+        grain = (8 if m % 8 == 0 or count == 1 else m) if cost > LEAST_SHARED else 0
+        for index in np.ndindex(*(length for length, _ in around)):
+            moved = [sum(i * s[v] for i, (_, s) in zip(index, around, strict=True)) for v in range(3)]
+            arguments = [(base, offset + more) for (base, offset), more in zip(places, moved, strict=True)]
+            arguments.append((-1, described.ctypes.data))
+            steps.append(NativeStep(symbol, arguments, 0, count * m, grain, cost))
+        return steps
+
+    def blas_product(self, found: blas.Blas, x: Value, y: Value, output: Value) -> list[NativeStep] | None:
+        """One gemm for each matrix of the stack."""
+        assert isinstance(output.type, ArrayType)
+        dtype = output.type.dtype
         a, b = _orientation(x), _orientation(y)
         strides = self.elements(output)
-        if a is None or b is None or strides[-1] != 1 or strides[-2] < max(1, output.type.shape[-1]):
+        if not found.gemm(dtype) or a is None or b is None or strides[-2] < max(1, output.type.shape[-1]):
             return None
         symbol = f"gemm_{dtype.char}"
         if symbol not in self.code.products:
@@ -369,6 +415,11 @@ def kernel_cost(kernel: Kernel) -> float:
     return cost(kernel.body)
 
 
+def _is_small(node: Node) -> bool:
+    """Whether a product of single precision is so small that calling BLAS costs more than it gains."""
+    return node.shape[-2] * node.shape[-1] * node.inputs[0].shape[-1] <= 1 << 15
+
+
 def _first_index(node: Node) -> int:
     """The position of the first index array among a node's inputs."""
     return 1 if node.op.name == "gather" else 2
@@ -380,6 +431,23 @@ def _seen_as(value: Value, like: Value) -> Value:
     assert isinstance(like.type, ArrayType)
     strides = c_strides(like.type.shape, value.type.dtype.itemsize)
     return replace(value, type=ArrayType(like.type.shape, value.type.dtype), strides=strides)
+
+
+Strides = tuple[int, ...]
+
+
+def _merged(lengths: Sequence[int], strides: Sequence[Strides]) -> list[tuple[int, Strides]]:
+    """Axes of a stack with the strides of all operands; neighbours are one where all lie in a row."""
+    found: list[tuple[int, Strides]] = []
+    for axis, length in enumerate(lengths):
+        steps = tuple(s[axis] for s in strides)
+        if length == 1:
+            continue
+        if found and found[-1][1] == tuple(length * step for step in steps):
+            found[-1] = found[-1][0] * length, steps
+        else:
+            found.append((length, steps))
+    return found
 
 
 def _bits(number: float) -> int:
