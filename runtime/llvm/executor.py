@@ -164,7 +164,8 @@ class NativeExecutor:
                 assert self._library is not None
                 address[step.symbol] = self._library.address(step.symbol)
             count = len(step.arguments)
-            rows.append([address[step.symbol], len(arguments), count, step.begin, step.end, step.grain])
+            where = address[step.symbol], len(arguments), count
+            rows.append([*where, step.begin, step.end, step.grain, step.parts])
             arguments += step.arguments
         return np.array(rows, np.int64), np.array(arguments or [(0, 0)], np.int64)
 

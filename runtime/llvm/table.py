@@ -50,6 +50,11 @@ class NativeStep:
     cost: float = 0.0
     source: int = -1
 
+    @property
+    def parts(self) -> int:
+        """In how many pieces a thread takes its share: more for long steps, so that others can help."""
+        return 1 + min(3, int(self.cost // LEAST_PIECE))
+
 
 @dataclass
 class Segment:
@@ -382,6 +387,10 @@ class TableBuilder:
 LEAST_SHARED = 4000.0
 
 
+# Nanoseconds of a step for each piece of a share.
+LEAST_PIECE = 50_000.0
+
+
 # Nanoseconds of work from which on better code is worth the time that it takes to make.
 LEAST_POLISHED = 10_000.0
 
@@ -416,7 +425,7 @@ def kernel_cost(kernel: Kernel) -> float:
 
 
 def _is_small(node: Node) -> bool:
-    """Whether a product of single precision is so small that calling BLAS costs more than it gains."""
+    """Whether a product is so small that calling BLAS costs more than it gains."""
     return node.shape[-2] * node.shape[-1] * node.inputs[0].shape[-1] <= 1 << 15
 
 

@@ -1,9 +1,12 @@
 """The native loops that run a plan, alone or with workers, and the way in from Python.
 
-A table row is six i64: function, first argument, argument count, begin, end, grain. An argument is a pair
-(base, offset): the pointer `bases[base] + offset`, or the plain integer `offset` where base is -1. A row with
-a grain is shared: each thread takes its part of begin … end, cut at multiples of the grain. Other rows are
-run by the caller's thread. Threads meet between rows wherever one of the two is shared.
+A table row is seven i64: function, first argument, argument count, begin, end, grain, parts. An argument is a
+pair (base, offset): the pointer `bases[base] + offset`, or the plain integer `offset` where base is -1. A row
+with a grain is shared: each thread owns a part of begin … end, and takes it in so many pieces, cut at
+multiples of the grain. Other rows are run by the caller alone.
+
+Who has finished its own part takes pieces of the others': a worker that comes late, because another program
+has its CPU, holds nobody up. The same thread tends to have the same rows from step to step and call to call.
 
 The way in is a builtin made here, `enter(run, *arrays)`: it stores the arrays' data pointers into the bases
 of the run, walks the table, and returns None. It leans on two facts that are checked by a probe before use:
@@ -20,60 +23,16 @@ import numpy as np
 
 MOST_ARGUMENTS = 256
 DATA_OFFSET = 16
-ROW = 6
+ROW = 7
 
-# Shared between the caller and its workers, in i64 slots; slots that are written often lie 64 bytes apart.
-SHARED = {
-    "generation": 0, "arrived": 8, "done": 16, "stop": 24, "table": 25, "steps": 26, "arguments": 27,
-    "bases": 28, "threads": 29, "cpu": 30, "asleep": 32,
-}  # fmt: skip
-SHARED_SLOTS = 40
-
-# A waiting thread pauses, and gives its CPU away now and then: another program may need it to let us go on.
 WALK = f"""
-{{declared}}
-declare i32 @sched_yield()
-
-define void @rest(i64 %turn) {{
-entry:
-  call void {{pause}}
-  %low = and i64 %turn, 1023
-  %long = icmp eq i64 %low, 1023
-  br i1 %long, label %give, label %out
-give:
-  %ignored = call i32 @sched_yield()
-  br label %out
-out:
-  ret void
-}}
-define void @meet(ptr %shared, i64 %target) {{
-entry:
-  %arrived = getelementptr i64, ptr %shared, i64 {SHARED["arrived"]}
-  %before = atomicrmw add ptr %arrived, i64 1 seq_cst
-  br label %wait
-wait:
-  %turn = phi i64 [ 0, %entry ], [ %turns, %again ]
-  %now = load atomic i64, ptr %arrived acquire, align 8
-  %enough = icmp sge i64 %now, %target
-  br i1 %enough, label %out, label %again
-again:
-  %turns = add nsw i64 %turn, 1
-  call void @rest(i64 %turns)
-  br label %wait
-out:
-  ret void
-}}
-
-define void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %thread, i64 %threads,
-                  ptr %shared) {{
+define void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %threads, ptr %shared) {{
 entry:
   %block = alloca [{MOST_ARGUMENTS} x i64], align 64
   %many = icmp sgt i64 %threads, 1
   br label %head
 head:
   %step = phi i64 [ 0, %entry ], [ %next, %done ]
-  %met = phi i64 [ 0, %entry ], [ %metnow, %done ]
-  %last = phi i1 [ false, %entry ], [ %open, %done ]
   %more = icmp slt i64 %step, %steps
   br i1 %more, label %body, label %out
 body:
@@ -85,48 +44,14 @@ body:
   %p2 = getelementptr i64, ptr %p0, i64 2
   %count = load i64, ptr %p2, align 8
   %p3 = getelementptr i64, ptr %p0, i64 3
-  %from = load i64, ptr %p3, align 8
+  %begin = load i64, ptr %p3, align 8
   %p4 = getelementptr i64, ptr %p0, i64 4
-  %to = load i64, ptr %p4, align 8
+  %end = load i64, ptr %p4, align 8
   %p5 = getelementptr i64, ptr %p0, i64 5
   %grain = load i64, ptr %p5, align 8
-  %splits = icmp ne i64 %grain, 0
-  %open = and i1 %splits, %many
-  %either = or i1 %open, %last
-  br i1 %either, label %meeting, label %chosen
-meeting:
-  %metmore = add nsw i64 %met, 1
-  %target = mul nsw i64 %metmore, %threads
-  call void @meet(ptr %shared, i64 %target)
-  br label %chosen
-chosen:
-  %metnow = phi i64 [ %met, %body ], [ %metmore, %meeting ]
-  br i1 %open, label %part, label %alone
-alone:
-  %mine = icmp eq i64 %thread, 0
-  br i1 %mine, label %ready, label %done
-part:
-  %all = sub nsw i64 %to, %from
-  %cut = mul nsw i64 %grain, %threads
-  %less = sub nsw i64 %cut, 1
-  %up = add nsw i64 %all, %less
-  %grains = sdiv i64 %up, %cut
-  %share = mul nsw i64 %grains, %grain
-  %skip = mul nsw i64 %share, %thread
-  %start0 = add nsw i64 %from, %skip
-  %stop0 = add nsw i64 %start0, %share
-  %s1 = icmp slt i64 %start0, %to
-  %start1 = select i1 %s1, i64 %start0, i64 %to
-  %s2 = icmp slt i64 %stop0, %to
-  %stop1 = select i1 %s2, i64 %stop0, i64 %to
-  %some = icmp slt i64 %start1, %stop1
-  br i1 %some, label %ready, label %done
-ready:
-  %begin = phi i64 [ %from, %alone ], [ %start1, %part ]
-  %end = phi i64 [ %to, %alone ], [ %stop1, %part ]
   br label %arghead
 arghead:
-  %k = phi i64 [ 0, %ready ], [ %knext, %argdone ]
+  %k = phi i64 [ 0, %body ], [ %knext, %argdone ]
   %kmore = icmp slt i64 %k, %count
   br i1 %kmore, label %argbody, label %call
 argbody:
@@ -151,7 +76,17 @@ argdone:
   br label %arghead
 call:
   %function = inttoptr i64 %address to ptr
+  %splits = icmp ne i64 %grain, 0
+  %open = and i1 %splits, %many
+  br i1 %open, label %together, label %alone
+alone:
   call void %function(ptr %block, i64 %begin, i64 %end)
+  br label %done
+together:
+  %p6 = getelementptr i64, ptr %p0, i64 6
+  %parts = load i64, ptr %p6, align 8
+  call void @share(ptr %function, ptr %block, i64 %begin, i64 %end, i64 %grain, i64 %parts, i64 %threads,
+                   ptr %shared)
   br label %done
 done:
   %next = add nsw i64 %step, 1
@@ -234,10 +169,7 @@ def enter_text() -> str:
     """The walker, the start with workers and the way in; `externals` has the addresses of what it names."""
     from . import threads
 
-    text = WALK + threads.text() + ENTER
-    for name, value in {"pause": threads.pause()[0], "declared": threads.pause()[1]}.items():
-        text = text.replace(f"{{{name}}}", value)
-    return text
+    return WALK + threads.text() + ENTER
 
 
 def externals() -> dict[str, int]:
