@@ -20,7 +20,7 @@ from typing import NoReturn
 from .ir.opdef import Kind
 from .ir.types import ArrayType
 from .passes.commit import index_of
-from .passes.memory import REPLACES, may_raise
+from .passes.memory import TAKES_FIRST, may_raise
 from .passes.strides import extent, same_layout
 from .plan import Action, Place, Plan, Step, Value
 
@@ -182,7 +182,7 @@ def _check_in_place(plan: Plan, number: int, step: Step, position: int) -> None:
         _fail("P5", f"step {number} takes over an operand that lies otherwise than its result")
     if operand.last > output.first and output.place is not Place.PARAM:
         _fail("P5", f"step {number} takes over an operand that lives until step {operand.last}")
-    if step.node.op.name in REPLACES:
+    if step.node.op.name in TAKES_FIRST:
         others = [plan.values[k] for k in step.inputs[1:]]
         if position or any(other.buffer == output.buffer and other.buffer is not None for other in others):
             _fail("P5", f"step {number} replaces a part of memory that it reads")
@@ -245,7 +245,7 @@ def _check_tail(plan: Plan) -> None:
             if step.node.op.name == "gather":
                 proved.add(index_of(step.node))
             in_range = step.node.op.name == "scatter" and index_of(step.node) in proved
-            quiet = in_range or step.node.op.name in ("fused", "get")
+            quiet = in_range or step.node.op.name in ("fused", "get", "add_matmul")
             if begun and not quiet and may_raise(step.node):
                 _fail("P7", f"step {number} can raise after a param was written")
 

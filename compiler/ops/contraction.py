@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir.builder import Builder
 from ..ir.node import Node
-from ..ir.opdef import Attrs, Cotangents, Kind, OpDef, Sample, register
+from ..ir.opdef import Attrs, Cotangents, Kind, NotDifferentiable, OpDef, Sample, register
 from ..ir.types import ArrayType, Type, array_type
 from .base import conj, normals
 
@@ -68,6 +68,37 @@ matmul = register(
             Sample("float32", normals((3, 4), (4, 2), dtype="f4")),
             Sample("vector", normals((3, 4), (4,)), breaks="C1"),
             Sample("lengths_differ", normals((3, 4), (3, 2)), breaks="C2"),
+        ),
+    )
+)
+
+
+def add_matmul_type(types: Sequence[Type], attrs: Attrs) -> Type:
+    base, x, y = types
+    product = matmul_type((x, y), {})
+    if base != product:
+        add_matmul.fail("C1", f"{base} is not the type of the product, {product}")
+    return product
+
+
+def add_matmul_value(base: Any, x: Any, y: Any, alpha: float = 1.0) -> Any:
+    return base + np.asarray(alpha, x.dtype) * np.matmul(x, y)
+
+
+add_matmul = register(
+    OpDef(
+        "add_matmul",
+        "a matrix product times a number, added to an array",
+        Kind.CONTRACTION,
+        add_matmul_type,
+        add_matmul_value,
+        NotDifferentiable("it is made after differentiation"),
+        ("C1: the first operand has the type of the product of the others",),
+        (
+            Sample("matrices", normals((3, 2), (3, 4), (4, 2)), {"alpha": -0.5}, differentiable=False),
+            Sample("stacks", normals((2, 3, 2), (2, 3, 4), (2, 4, 2)), differentiable=False),
+            Sample("float32", normals((9, 40), (9, 7), (7, 40), dtype="f4"), differentiable=False),
+            Sample("row", normals((2,), (3, 4), (4, 2)), breaks="C1"),
         ),
     )
 )

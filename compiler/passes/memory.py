@@ -22,6 +22,9 @@ from .views import path_view, view_of
 # Ops whose result is the first operand with a part replaced: they may take over a dead first operand.
 REPLACES = frozenset({"write", "scatter", "scatter_add", "ufunc_at", "sort", "partition"})
 
+# Ops that native code runs in the memory of a dead first operand.
+TAKES_FIRST = REPLACES | {"add_matmul"}
+
 # Ops besides ufuncs that can write into memory they are given.
 WRITES_OUT = REPLACES | {
     *("where", "cast", "copy", "reshape", "matmul", "concatenate", "pad", "cumsum", "cumprod"),

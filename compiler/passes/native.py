@@ -14,7 +14,7 @@ from ..ir.node import Graph, Node
 from ..ir.types import ArrayType, TupleType
 from ..plan import Action, Buffer, Place, Plan, Step, Target, Value
 from .arena import Interval, pack
-from .memory import REPLACES
+from .memory import TAKES_FIRST
 from .strides import Strides, c_strides, same_layout
 from .views import VIEWS, view_of
 
@@ -130,11 +130,12 @@ class _Planner:
             if node in viewed and not same_layout(node.shape, self.strides[node], self.strides[param]):
                 continue  # its views were placed for memory of its own
             maker = node.inputs[0] if node.op.name == "get" else node
-            if maker.op.name != "fused" or maker not in step_of:
+            if maker.op.name not in ("fused", "add_matmul") or maker not in step_of:
                 continue
             step = step_of[maker]
             readers = [p for p, x in enumerate(maker.inputs) if self.root[x] is param]
-            allowed = maker.attrs["overwrites"][node.attrs.get("index", 0)]
+            fused = maker.op.name == "fused"
+            allowed = maker.attrs["overwrites"][node.attrs.get("index", 0)] if fused else (0,)
             plain = all(p in allowed and maker.inputs[p] is param for p in readers)
             if plain and last_read.get(param, -1) <= step and raises < step and param not in read_at_the_end:
                 self.direct[node] = target.param
@@ -155,7 +156,7 @@ class _Planner:
         if node in self.direct:
             self.buffer[node] = self.buffer[self.graph.params[self.direct[node]]]
             return None
-        overwrites: tuple[int, ...] = (0,) if maker.op.name in REPLACES else ()
+        overwrites: tuple[int, ...] = (0,) if maker.op.name in TAKES_FIRST else ()
         if maker.op.name == "fused":
             overwrites = maker.attrs["overwrites"][index]
         for position in () if node in self.fresh else overwrites:

@@ -15,6 +15,7 @@ import numpy as np
 from ...compiler.ir.node import Graph, Node
 from ...compiler.ir.types import ArrayType
 from ...compiler.kernel.lower import REDUCTIONS, accumulator_of
+from ...compiler.passes.add_products import add_products
 from ...compiler.passes.batch_last import batch_last
 from ...compiler.passes.contractions import lower_contractions
 from ...compiler.passes.fuse import fuse
@@ -44,7 +45,7 @@ def is_native(node: Node) -> bool:
     dtype = getattr(node.type, "dtype", None)
     if node.op.name == "contract_windows":
         return dtype in (np.float32, np.float64)
-    return node.op.name == "matmul" and dtype in (np.float32, np.float64)
+    return node.op.name in ("matmul", "add_matmul") and dtype in (np.float32, np.float64)
 
 
 def can_fuse(node: Node) -> bool:
@@ -81,7 +82,7 @@ class NativeExecutor:
     name = "native"
 
     def __init__(self, graph: Graph, layouts: Sequence[Any], targets: Sequence[Target]) -> None:
-        self.graph = fuse(batch_last(lower_contractions(merge_padding(graph))), can_fuse)
+        self.graph = fuse(add_products(batch_last(lower_contractions(merge_padding(graph)))), can_fuse)
         self.plan: Plan = plan_native(self.graph, layouts, targets, is_native)
         self._bases: dict[int, int] = {}
         self._constants = self._number_bases()

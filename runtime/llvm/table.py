@@ -150,6 +150,8 @@ class TableBuilder:
                 return [self.fused(step.node, values, outputs)]
             if step.node.op.name == "matmul":
                 return self.matmul(step.node, values, outputs[0])
+            if step.node.op.name == "add_matmul":
+                return self.add_matmul(step.node, values, outputs[0])
             if step.node.op.name == "contract_windows":
                 return self.windows(step.node, values, outputs[0])
             if step.node.op.name == "window_sum":
@@ -298,7 +300,9 @@ class TableBuilder:
 
     # ---- products
 
-    def matmul(self, node: Node, inputs: Sequence[Value], output: Value) -> list[NativeStep] | None:
+    def matmul(
+        self, node: Node, inputs: Sequence[Value], output: Value, alpha: float = 1.0, adds: bool = False
+    ) -> list[NativeStep] | None:
         """A product of stacks of matrices; None where the layout of one is not among those with code."""
         assert isinstance(output.type, ArrayType)
         dtype = output.type.dtype
@@ -308,38 +312,50 @@ class TableBuilder:
             return None
         if not output.type.size or not inputs[0].type.size:  # type: ignore[union-attr]
             return None
-        if self.elements(output)[-1] != 1 and output.type.shape[-1] > 1:
-            return None
         found = blas.find()
-        if found is None or self.vector_bytes == 64 or _is_small(node):
-            return self.own_product(inputs[0], inputs[1], output)
-        return self.blas_product(found, inputs[0], inputs[1], output)
+        if found is None or self.vector_bytes == 64 or _is_small(output, inputs[0]):
+            return self.own_product(inputs[0], inputs[1], output, alpha, adds)
+        return self.blas_product(found, inputs[0], inputs[1], output, alpha, adds)
 
-    def own_product(self, x: Value, y: Value, output: Value) -> list[NativeStep] | None:
+    def add_matmul(self, node: Node, inputs: Sequence[Value], output: Value) -> list[NativeStep] | None:
+        """The base copied, unless it is there already, and the product added to it."""
+        base, *operands = inputs
+        made = self.matmul(node, operands, output, node.attrs.get("alpha", 1.0), True)
+        if made is None or (self.place(base) == self.place(output) and base.strides == output.strides):
+            return made
+        return [self.copy(base, output), *made]
+
+    def own_product(
+        self, x: Value, y: Value, output: Value, alpha: float, adds: bool
+    ) -> list[NativeStep] | None:
         """Steps of tiles in registers, one for each stack of matrices that two distances describe."""
+        assert isinstance(output.type, ArrayType)
+        size = output.type.dtype.itemsize
+        if output.strides is not None and output.strides[-1] != size == output.strides[-2]:
+            x, y, output = _turned(y), _turned(x), _turned(output)
         assert isinstance(x.type, ArrayType)
         assert isinstance(output.type, ArrayType)
-        dtype = output.type.dtype
         m, n, k = output.type.shape[-2], output.type.shape[-1], x.type.shape[-1]
         strides = [v.strides or () for v in (x, y, output)]
-        b_row, b_column = strides[1][-2] if k > 1 else 0, strides[1][-1] if n > 1 else dtype.itemsize
-        if dtype.itemsize not in (b_row, b_column):
+        b_row, b_column = strides[1][-2] if k > 1 else 0, strides[1][-1] if n > 1 else size
+        if size not in (b_row, b_column) or (strides[2][-1] != size and n > 1):
             return None
         stack = _merged(output.type.shape[:-2], [s[:-2] for s in strides])
-        steps = []
-        places = [self.place(v) for v in (x, y, output)]
         *around, far, near = [(1, (0, 0, 0)), (1, (0, 0, 0)), *stack]
         matrices = strides[0][-2:], (b_row, b_column), strides[2][-2:]
         a, b, c = (
             products.Operand(row, column, near[1][v], far[1][v]) for v, (row, column) in enumerate(matrices)
         )
-        described = products.describe(dtype, (m, n, k), a, b, c, near[0])
+        dtype = output.type.dtype
+        described = products.describe(dtype, (m, n, k), a, b, c, near[0], alpha, adds)
         self.code.descriptions.append(described)
         symbol = f"product_{dtype.char}"
         self.code.outside[symbol] = products.code(dtype).product
         count = far[0] * near[0]
         cost = count * 2 * m * n * k / (100 if dtype.char == "f" else 50)
         grain = (8 if m % 8 == 0 or count == 1 else m) if cost > LEAST_SHARED else 0
+        places = [self.place(v) for v in (x, y, output)]
+        steps = []
         for index in np.ndindex(*(length for length, _ in around)):
             moved = [sum(i * s[v] for i, (_, s) in zip(index, around, strict=True)) for v in range(3)]
             arguments = [(base, offset + more) for (base, offset), more in zip(places, moved, strict=True)]
@@ -347,12 +363,16 @@ class TableBuilder:
             steps.append(NativeStep(symbol, arguments, 0, count * m, grain, cost))
         return steps
 
-    def blas_product(self, found: blas.Blas, x: Value, y: Value, output: Value) -> list[NativeStep] | None:
+    def blas_product(
+        self, found: blas.Blas, x: Value, y: Value, output: Value, alpha: float, adds: bool
+    ) -> list[NativeStep] | None:
         """One gemm for each matrix of the stack."""
         assert isinstance(output.type, ArrayType)
         dtype = output.type.dtype
         a, b = _orientation(x), _orientation(y)
         strides = self.elements(output)
+        if strides[-1] != 1 and output.type.shape[-1] > 1:
+            return None
         if not found.gemm(dtype) or a is None or b is None or strides[-2] < max(1, output.type.shape[-1]):
             return None
         symbol = f"gemm_{dtype.char}"
@@ -362,7 +382,19 @@ class TableBuilder:
         assert isinstance(x.type, ArrayType)
         m, n, k = output.type.shape[-2], output.type.shape[-1], x.type.shape[-1]
         row_a = a[1] if a[0] == blas.NO_TRANSPOSE else 1
-        numbers = [a[0], b[0], n, k, a[1], b[1], strides[-2], row_a, strides[-2], _bits(1.0), _bits(0.0)]
+        numbers = [
+            a[0],
+            b[0],
+            n,
+            k,
+            a[1],
+            b[1],
+            strides[-2],
+            row_a,
+            strides[-2],
+            _bits(alpha),
+            _bits(float(adds)),
+        ]
         cost = 2 * m * n * k / (80 if dtype.char == "f" else 40)
         grain = 8 if cost > LEAST_SHARED else 0
         steps = []
@@ -424,9 +456,22 @@ def kernel_cost(kernel: Kernel) -> float:
     return cost(kernel.body)
 
 
-def _is_small(node: Node) -> bool:
+def _is_small(output: Value, x: Value) -> bool:
     """Whether a product is so small that calling BLAS costs more than it gains."""
-    return node.shape[-2] * node.shape[-1] * node.inputs[0].shape[-1] <= 1 << 15
+    assert isinstance(output.type, ArrayType)
+    assert isinstance(x.type, ArrayType)
+    return output.type.shape[-2] * output.type.shape[-1] * x.type.shape[-1] <= 1 << 15
+
+
+def _turned(value: Value) -> Value:
+    """A stack of matrices seen transposed."""
+    assert isinstance(value.type, ArrayType)
+    assert value.strides is not None
+    *stack, rows, columns = value.type.shape
+    *far, row, column = value.strides
+    return replace(
+        value, type=ArrayType((*stack, columns, rows), value.type.dtype), strides=(*far, column, row)
+    )
 
 
 def _first_index(node: Node) -> int:
