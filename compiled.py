@@ -14,9 +14,9 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .compiler.ir.record import record
 from .tracer import signature
 from .tracer.frames import hide_internal_frames
 from .tracer.signature import Static
@@ -43,7 +43,7 @@ class RetraceWarning(UserWarning):
     """A compiled function is traced again and again; `explain()` says why."""
 
 
-@dataclass
+@record(frozen=False)
 class Stats:
     """How often a compiled function was called and traced. `specializations` counts those kept."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from .drawing.graph_dot import graph_dot
@@ -18,6 +17,7 @@ from .drawing.plan_dot import plan_dot
 from .drawing.render import DrawError, find_dot, render
 from .drawing.scene import scene_of
 from .ir.node import Graph
+from .ir.record import record
 from .plan import Plan
 
 __all__ = ["DrawError", "Drawing", "dot_source", "draw", "output_names"]
@@ -25,7 +25,7 @@ __all__ = ["DrawError", "Drawing", "dot_source", "draw", "output_names"]
 TEXT_FORMATS = ("dot", "gv")
 
 
-@dataclass(frozen=True)
+@record
 class Drawing:
     """A picture of `subject` before it is rendered. In a notebook it shows itself, as text if need be."""
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .ir.node import Graph, Node
+from .ir.record import record
 from .ir.types import Type
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Strides = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Target:
     """What a graph output becomes.
 
@@ -57,7 +57,7 @@ class Action(enum.Enum):
     COPY = "copy"  # copy the input into the output's memory
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Buffer:
     """One piece of planned memory: `nbytes` from `offset` in the arena, in use from step `first` to `last`.
 
@@ -72,7 +72,7 @@ class Buffer:
     param: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Value:
     """One value of the plan.
 
@@ -99,7 +99,7 @@ class Value:
     last: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Step:
     """One step: `node`'s op (or a copy) on `inputs`, giving `output`; both are positions in `Plan.values`.
 
@@ -117,7 +117,7 @@ class Step:
     more: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Plan:
     """Steps in order, over values in buffers.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..compiler.ir.node import Node
+from ..compiler.ir.record import record
 
 
 class Names(Protocol):
@@ -31,7 +31,7 @@ class Names(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Call:
     """A node, the names of its operands, and where its result goes.
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..compiler.ir.node import Node
+from ..compiler.ir.record import record
 from ..compiler.ir.types import ArrayType
 from ..compiler.plan import Action, Plan, Step
 from .arena import empty
@@ -23,7 +23,7 @@ _FEWEST_ROUNDS, _MOST_ROUNDS, _SECONDS = 3, 50, 0.5
 _NAMED_OPS = 4
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class StepTime:
     """One step of a plan.
 
@@ -44,7 +44,7 @@ class StepTime:
     nbytes: int
 
 
-@dataclass(frozen=True)
+@record
 class Profile:
     """The steps of one call in the order of the plan; `str` shows the slowest first.
 

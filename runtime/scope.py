@@ -6,15 +6,16 @@ stands for a piece of the arena: each instance of the function binds it to its o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ..compiler.ir.record import record
 from ..compiler.passes.strides import Strides, c_strides
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Window:
     """An array in the arena: byte offset of its element 0, shape, dtype, byte strides."""
 
@@ -24,7 +25,7 @@ class Window:
     strides: Strides
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Chunk:
     """A finished function: the source of `bind(…)`, which returns it, and what is to be bound.
 
@@ -36,7 +37,7 @@ class Chunk:
     steps: tuple[int, ...]
 
 
-@dataclass
+@record(frozen=False)
 class Scope:
     """One function `run(P, S)`: P are the values of `count` params, S holds what lives across functions."""
 

@@ -6,9 +6,10 @@ Read from the bytecode, nested functions included, and remembered per code objec
 from __future__ import annotations
 
 import dis
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
+
+from ..compiler.ir.record import record
 
 _LOAD_GLOBAL = dis.opmap["LOAD_GLOBAL"]
 _LOAD_NAME = dis.opmap["LOAD_NAME"]
@@ -18,7 +19,7 @@ _EXTENDED_ARG = dis.EXTENDED_ARG
 _INTERESTING = frozenset((_LOAD_GLOBAL, _LOAD_NAME, _STORE_GLOBAL, _STORE_DEREF))
 
 
-@dataclass(frozen=True)
+@record
 class CodeFacts:
     """Facts of a code object and of those nested in it.
 

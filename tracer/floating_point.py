@@ -12,13 +12,13 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compiler.ir.node import Loc
+from ..compiler.ir.record import replace
 from .errors import UnsupportedError
 from .state import user_stacklevel
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..compiler.ir.node import Graph, Node
+from ..compiler.ir.record import record
 from ..compiler.ir.types import GENERATOR, array_type, scalar_type, supported
 from . import signature
 from .errors import ArgumentError, make_error
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from .watch import Watch
 
 
-@dataclass(frozen=True)
+@record
 class Source:
     """Where a param's value is found at a call: "leaf" i, "union" of leaves, or "closure" array."""
 
@@ -44,7 +45,7 @@ class Source:
     length: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class View:
     """A result that looks at another array's memory."""
 
@@ -55,7 +56,7 @@ class View:
     writeable: bool
 
 
-@dataclass(frozen=True)
+@record
 class Spec:
     """How one value of the user's result is made at a call.
 
@@ -73,7 +74,7 @@ class Spec:
     key: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class Output:
     """What an output node becomes: see compiler.plan.Target, whose fields these are."""
 
@@ -82,7 +83,7 @@ class Output:
     param: int | None = None
 
 
-@dataclass
+@record(frozen=False)
 class TracedFunction:
     """The result of tracing a function once; `reshaped` are the leaves whose shape the function sets."""
 

@@ -9,12 +9,12 @@ is one expression made for the purpose: some 20 ns a name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import CellType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from ..compiler.ir.record import record
 from ..compiler.ir.types import array_type
 from .errors import ClosureWriteError, make_error
 from .exact import content, exact
@@ -27,7 +27,7 @@ _LIMIT = 400
 _SMALL_BYTES = 4096
 
 
-@dataclass
+@record(frozen=False)
 class Slot:
     """One place that is guarded: `read` gives what it holds now, `shown` names it."""
 

@@ -10,11 +10,11 @@ import ast
 import linecache
 import sys
 import threading
-from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FrameType
 
 from ..compiler.ir.node import Loc
+from ..compiler.ir.record import record
 from .state import is_internal
 from .user_code import is_own_code
 
@@ -22,7 +22,7 @@ Place = tuple[int, int, int, int]
 _one_parses = threading.Lock()
 
 
-@dataclass(frozen=True)
+@record
 class Expression:
     """An expression of the user's: its node, its text and what stands around it, innermost first."""
 

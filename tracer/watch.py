@@ -10,11 +10,11 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..compiler.ir.record import replace
 from . import floating_point
 from .constants import check_derived
 from .errors import ArgumentError, SideEffectWarning, make_error

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 
 from ..ir.node import Node
+from ..ir.record import record
 from .merge import merge_repeats, with_earlier_copies
 from .order import by_level, depth_first
 from .parts import Part
@@ -24,7 +25,7 @@ Wire = tuple[str, int, int]
 OUTSIDE: Wire = ("outside", 0, 0)
 
 
-@dataclass
+@record(frozen=False)
 class Collapsed:
     """The repeats of a graph, outer before inner, and who stands for each node in one, and where it is.
 

@@ -7,10 +7,11 @@ copies of a repeat too; where all that is not enough, everything that one line o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..ir.node import Graph, Node
 from ..ir.opdef import Kind
+from ..ir.record import record
 from .collapse import collapse
 from .parts import Part
 from .repeat import Place, Repeat
@@ -23,7 +24,7 @@ CROWDED = 160
 ALIKE = 8
 
 
-@dataclass
+@record(frozen=False)
 class Condensed:
     """Who stands for whom. `groups` lists, under its representative, each group of nodes drawn as one.
 

@@ -6,10 +6,10 @@ makes it to the last that reads it. It is DOT text with every place fixed, which
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count, groupby
 
 from ..ir.node import Node
+from ..ir.record import record
 from ..ir.text import names as names_of
 from ..plan import Action, Place, Plan, Step
 from . import dot
@@ -27,7 +27,7 @@ GAP = 18.0
 NARROWEST = 10.0
 
 
-@dataclass(frozen=True)
+@record
 class Page:
     """Where things stand: text left of `left`, the arena `width` wide from there on, a step every `row`."""
 
@@ -42,7 +42,7 @@ class Page:
         return cls(row=660.0 / steps, left=80.0, width=960.0)
 
 
-@dataclass(frozen=True)
+@record
 class Tile:
     """One value in one piece of memory, from step `first` to before step `after`."""
 

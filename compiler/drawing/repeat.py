@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ..ir.node import Node
+from ..ir.record import record
 from .parts import Part
 
 MIN_COPIES = 3
 MIN_SAVED = 8
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class Repeat:
     """Equal segments: `copies[k][q]` is the node at place q of copy k."""
 

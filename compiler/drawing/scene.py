@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..ir.node import Graph, Node
 from ..ir.opdef import Kind
+from ..ir.record import record
 from ..ir.text import names as names_of
 from . import labels
 from .condense import Condensed, condense
@@ -42,7 +43,7 @@ class Link(enum.Enum):
     CARRIED = "carried"
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class Item:
     """One thing drawn. Params and constants stand in no part. `ordered`: operands must not change places."""
 
@@ -55,7 +56,7 @@ class Item:
     ordered: bool = False
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class Edge:
     """Values that go from one item to another.
 
@@ -74,7 +75,7 @@ class Edge:
     read_by: set[int] = field(default_factory=set)
 
 
-@dataclass
+@record(frozen=False)
 class Scene:
     """A whole picture; repeats come outer before inner, and each part that is there has its title."""
 

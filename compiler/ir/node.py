@@ -6,11 +6,11 @@ graph are whatever its outputs reach; its params are listed so that their order 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .opdef import Attrs, OpDef
+from .record import record, replace
 from .types import Type
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import networkx
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Loc:
     """Where the user wrote it. `backward` is True for nodes that differentiation made for that line.
 
@@ -67,7 +67,7 @@ class Node:
         return f"<{self.op.name}: {self.type}>"
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Graph:
     """A function as a DAG: `params` in call order, `outputs` in result order.
 

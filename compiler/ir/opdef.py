@@ -10,9 +10,10 @@ import enum
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from .record import record
 from .types import Type
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Flow(enum.Enum):
     MIXES = "mixes"
 
 
-@dataclass(frozen=True)
+@record
 class NotDifferentiable:
     """Stands in the place of a vjp; `reason` completes the sentence "... has no derivative because"."""
 
@@ -79,7 +80,7 @@ class TypeRuleError(TypeError):
         self.constraint = constraint
 
 
-@dataclass(frozen=True)
+@record
 class Sample:
     """Arguments to try an op with: `inputs` makes the values from a seeded generator, `attrs` go with them.
 
@@ -94,7 +95,7 @@ class Sample:
     differentiable: bool = True
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class OpDef:
     """One primitive.
 

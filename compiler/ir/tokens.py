@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NoReturn, TypeVar
+
+from .record import record
 
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ class ParseError(ValueError):
         self.column = column
 
 
-@dataclass(slots=True)
+@record(frozen=False, slots=True)
 class Token:
     """One word of the text: what it is, how it reads and where it begins."""
 

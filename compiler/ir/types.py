@@ -6,11 +6,12 @@ It says nothing about memory: strides belong to plans. A NumPy scalar has the ty
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
+from .record import record
 
 DType = np.dtype[Any]
 
@@ -56,7 +57,7 @@ def parse_dtype(name: str) -> DType:
     return np.dtype(name) if name[0] in "<>" else _BY_NAME[name]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class ArrayType:
     """An array or NumPy scalar of a fixed shape and dtype."""
 
@@ -82,7 +83,7 @@ class ArrayType:
         return self.size * self.dtype.itemsize
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class ScalarType:
     """A Python number: `bool`, `int`, `float` or `complex`; operations among them are Python's own."""
 
@@ -101,7 +102,7 @@ class ScalarType:
         return np.dtype(self.kind)
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class TupleType:
     """Several results of one op, read by `get`."""
 
@@ -111,7 +112,7 @@ class TupleType:
         return f"({', '.join(map(str, self.items))})"
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class GeneratorType:
     """The state of a random generator: draws are ordered by passing it along."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from ..ir.record import replace
 from .form import Affine, Kernel, Load, Loop, Statement, Store
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..ir.node import Node
+from ..ir.record import record, replace
 from .form import Accumulate, Accumulator, Affine, Arg, Kernel, Load, Loop, Statement, Store
 from .lower import NotLowered, add, reach
 
@@ -27,7 +27,7 @@ BLOCK = 16
 LONG, PART = 8192, 1536
 
 
-@dataclass(frozen=True)
+@record
 class Axis:
     """An iteration axis: its length and how far left operand, right operand and result move, in elements.
 

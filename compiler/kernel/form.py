@@ -6,15 +6,16 @@ variables and count elements of the argument, from the element its pointer point
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..ir.record import record
+
 DType = np.dtype[Any]
 
 
-@dataclass(frozen=True)
+@record
 class Arg:
     """A piece of memory. `role` is "in", "out", "inout" or "scratch"; elements low … high - 1 may be touched.
 
@@ -28,7 +29,7 @@ class Arg:
     high: int
 
 
-@dataclass(frozen=True)
+@record
 class Affine:
     """offset + the sum of stride * variable, in elements."""
 
@@ -39,7 +40,7 @@ class Affine:
         return dict(self.strides).get(variable, 0)
 
 
-@dataclass(frozen=True)
+@record
 class Constant:
     """A number known when the kernel is made."""
 
@@ -48,7 +49,7 @@ class Constant:
     dtype: DType
 
 
-@dataclass(frozen=True)
+@record
 class Load:
     """Read an element. With `index` the place is at + index_stride * the value of that name."""
 
@@ -59,7 +60,7 @@ class Load:
     index_stride: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class Compute:
     """Apply a primitive to scalars; a cast is told by its dtype."""
 
@@ -69,7 +70,7 @@ class Compute:
     dtype: DType
 
 
-@dataclass(frozen=True)
+@record
 class Store:
     """Write an element, or add to it; with `index` the place is at + index_stride * the value of that name.
 
@@ -85,7 +86,7 @@ class Store:
     adds: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Accumulate:
     """Fold a value, or the product of two, into an accumulator of an enclosing loop."""
 
@@ -94,7 +95,7 @@ class Accumulate:
     factor: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Accumulator:
     """A running value of a loop: set to `init` before it, readable under its name after it.
 
@@ -112,7 +113,7 @@ class Accumulator:
     narrow: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Loop:
     """Run the body for variable = 0 … extent - 1.
 
@@ -130,7 +131,7 @@ class Loop:
 Statement = Constant | Load | Compute | Store | Accumulate | Loop
 
 
-@dataclass(frozen=True)
+@record
 class Kernel:
     """A whole kernel: statements that run once, the last of them a loop.
 

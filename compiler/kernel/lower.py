@@ -9,13 +9,14 @@ A costly value that several passes over a row need is kept in scratch memory by 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ..ir.node import Graph, Node
 from ..ir.opdef import Kind
+from ..ir.record import record
 from ..ir.types import ArrayType
 from .form import (
     Accumulate,
@@ -50,7 +51,7 @@ def scaled(a: Affine, factor: int) -> Affine:
     return add(Affine(), a, factor)
 
 
-@dataclass
+@record(frozen=False)
 class _Block:
     """The statements of one loop body; `variables` are those of the enclosing loops, outermost first."""
 
@@ -59,7 +60,7 @@ class _Block:
     known: dict[Any, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class Space:
     """The iteration space of a body.
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from ..ir.record import record
 
 ALIGNMENT = 64
 _SMALL = 1500
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Interval:
     """A wish for `nbytes` during the steps `first` to `last`, both included."""
 

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..ir.equal import structurally_equal
 from ..ir.node import Graph
+from ..ir.record import record, replace
 from ..rules.rule import CANONICAL, SIMPLIFY
 from .manager import Options, Pass
 
 Run = Callable[[Graph, Sequence[Any]], Sequence[Any]]
 
 
-@dataclass(frozen=True)
+@record
 class Finding:
     """Result `output` was `before` and became `after`; `rule` is None where no rule alone did it."""
 

@@ -9,10 +9,11 @@ arena. Trap to respect: never write where another operand overlaps in any other 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
 from ..ir.node import Graph, Node
 from ..ir.opdef import Kind
+from ..ir.record import record, replace
 from ..ir.types import ArrayType
 from ..plan import Action, Buffer, Place, Plan, Step, Target, Value
 from .arena import Interval, pack
@@ -21,7 +22,7 @@ from .memory import REPLACES, Memory, is_exact_in_place, rarely_true
 from .strides import Strides, c_strides, like_order, same_layout
 
 
-@dataclass(slots=True)
+@record(frozen=False, slots=True)
 class _Draft:
     """A buffer while it is being decided."""
 
@@ -33,7 +34,7 @@ class _Draft:
     spec: tuple[ArrayType, Strides] | None = None
 
 
-@dataclass(slots=True)
+@record(frozen=False, slots=True)
 class _End:
     """What happens behind the last node: copies, and the roots whose arrays are results as they stand."""
 

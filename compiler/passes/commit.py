@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..ir.node import Graph, Node
 from ..ir.opdef import Kind
+from ..ir.record import record
 from ..ops.view import Path
 from ..plan import Target
 from .memory import REPLACES, Memory, is_exact_in_place, may_raise
@@ -23,7 +24,7 @@ from .views import path_view
 Proved = set[object]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Commits:
     """`param_of[n]` is the param whose memory node n writes.
 

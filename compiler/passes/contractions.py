@@ -8,11 +8,11 @@ rounding only, so this is no pass of the NumPy executor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.node import Graph, Node
+from ..ir.record import record
 from ..ir.visit import rebuild
 from ..ops.einsum import contract, split
 from .factors import Axes, Factor, Seen, Steps, chain, refine, seen, through, times, unit
@@ -20,7 +20,7 @@ from .factors import Axes, Factor, Seen, Steps, chain, refine, seen, through, ti
 FLOATS = ("f4", "f8")
 
 
-@dataclass
+@record(frozen=False)
 class _Term:
     """An iteration axis of a contraction: its length and how it moves through both operands."""
 
@@ -29,7 +29,7 @@ class _Term:
     right: Steps
 
 
-@dataclass
+@record(frozen=False)
 class _Product:
     """A contraction of two views: the result's axes, each a list of iteration axes, and the summed ones."""
 

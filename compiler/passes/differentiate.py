@@ -8,7 +8,6 @@ each cotangent as a mask (`zeros.py`): pullbacks may spoil them, they are put ba
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from ..ir.builder import Builder
 from ..ir.node import Loc, Node
 from ..ir.opdef import Cotangents, Kind, NotDifferentiable
 from ..ir.opdef import NotDifferentiableError as NotDifferentiableError
+from ..ir.record import record, replace
 from ..ir.types import ArrayType, ScalarType, TupleType, array_of
 from ..ir.visit import topological
 from ..ops.base import is_complex, is_inexact
@@ -23,7 +23,7 @@ from ..rules.derivative import special_vjp
 from .zeros import Mask, either, is_steady, lifted, reduced, restored, through
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Cotangent:
     """What has been summed up for one node so far.
 

@@ -7,9 +7,9 @@ by a step vector. So a reshape of a window is no copy here: it regroups factors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from ..ir.node import Node
+from ..ir.record import record, replace
 from ..ops.einsum import split
 
 Steps = tuple[int, ...]
@@ -17,7 +17,7 @@ Factor = tuple[int, Steps]
 Axes = tuple[tuple[Factor, ...], ...]
 
 
-@dataclass(frozen=True)
+@record
 class Seen:
     """A view of `base`: its element 0 lies at `start`, each axis is a list of factors."""
 

@@ -12,13 +12,14 @@ strides.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from ..ir.body import Body
 from ..ir.builder import Builder, attrs_key
 from ..ir.node import Graph, Node
 from ..ir.opdef import OPS, Kind
+from ..ir.record import record
 from ..ir.types import ArrayType
 from ..ir.visit import users
 from ..kernel.lower import REDUCTIONS
@@ -30,7 +31,7 @@ Alignment = tuple["int | None", ...]
 Overwrites = tuple[tuple[int, ...], ...]
 
 
-@dataclass(eq=False)
+@record(frozen=False, eq=False)
 class _Group:
     """A group while it grows: `shape` is what it iterates over, `folded` is set by its first reduction."""
 

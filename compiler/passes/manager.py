@@ -10,16 +10,16 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..ir.node import Graph
+from ..ir.record import record
 from ..ir.text import graph_text
 from ..ir.verify import verify
 from ..rules.rule import RuleSet
 
 
-@dataclass(frozen=True)
+@record
 class Options:
     """What passes may do.
 
@@ -35,7 +35,7 @@ class Options:
 DEFAULT = Options()
 
 
-@dataclass(frozen=True)
+@record
 class Pass:
     """One pass: a pure function, valid graph in, valid graph out."""
 

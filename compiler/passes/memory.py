@@ -8,12 +8,12 @@ Python when their step runs.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.node import Node
 from ..ir.opdef import Kind
+from ..ir.record import record
 from ..ir.types import ArrayType, ScalarType
 from .layout import Layouts
 from .strides import Strides
@@ -35,7 +35,7 @@ WRITES_OUT = REPLACES | {
 _CHECKS_VALUES = frozenset({"scatter", "scatter_add", "ufunc_at"})
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Memory:
     """Facts about the nodes of one graph.
 

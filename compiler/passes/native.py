@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..ir.node import Graph, Node
+from ..ir.record import record
 from ..ir.types import ArrayType, TupleType
 from ..plan import Action, Buffer, Place, Plan, Step, Target, Value
 from .arena import Interval, pack
@@ -21,7 +21,7 @@ from .views import VIEWS, view_of
 LEAVES = ("param", "constant")
 
 
-@dataclass(slots=True)
+@record(frozen=False, slots=True)
 class _Buffer:
     place: Place
     nbytes: int

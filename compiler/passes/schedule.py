@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..ir.node import Graph, Node
 from ..ir.opdef import Kind
+from ..ir.record import record
 from ..ir.types import ArrayType
 from .commit import Commits
 from .memory import Memory, may_raise
@@ -34,7 +34,7 @@ def _frugal(delta: int, position: int) -> tuple[int, ...]:
     return (0, delta, position) if delta <= 0 else (1, position)
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class _Problem:
     """Nodes by position: what each waits for, what memory it makes and reads."""
 

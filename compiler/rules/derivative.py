@@ -8,13 +8,13 @@ The rules stand in `derivative_*.py`, registered for the op at their root.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from ..ir.builder import Builder
 from ..ir.node import Node
+from ..ir.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Contribution:
     """The cotangent of one earlier node.
 

@@ -8,16 +8,16 @@ of `x - m` are differentiated by x. Weights are computed from shifted exponentia
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..ir.builder import Builder
 from ..ir.node import Node
+from ..ir.record import record
 from ..ops.base import is_complex
 from .derivative import Contribution, Pull, derivative_rule
 from .derivative_match import Reduced, is_constant_along, real_number, source_of, sum_of, vjp_of
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class ExponentialSum:
     """The sum over axes of w exp(u): `x` is u without a shift that is constant along the axes."""
 

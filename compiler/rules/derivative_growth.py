@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from ..ir.builder import Builder
 from ..ir.node import Node
+from ..ir.record import record
 from ..ops.base import is_complex, sigmoid
 from ..ops.transcendental import difference
 from .derivative import Contribution
 from .derivative_match import number, power_of, real_number
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Raised:
     """c + k exp(v), with constants c and k."""
 
@@ -80,7 +80,7 @@ _FEW = 64
 Slope = Callable[[Builder], "Node | None"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Growth:
     """The logarithmic slope of a value by one operand, times a power; a slope of None is 1."""
 
@@ -119,7 +119,7 @@ def _growth_of_two(u: Node, v: Node) -> list[Growth]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Mixture:
     """A sum: c + k_1 exp(v_1) + k_2 exp(v_2) and so on."""
 
@@ -188,7 +188,7 @@ def _hyperbolic_growth(node: Node) -> list[Growth] | None:
     return [Growth(v, slopes[node.op.name])]
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Factors:
     """A product taken apart: what grows like exp, and other factors with their powers; no constants."""
 

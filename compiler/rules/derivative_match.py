@@ -7,12 +7,12 @@ Rules meet graphs as they were traced, so one thing has many spellings here: a s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.opdef import NotDifferentiable
+from ..ir.record import record
 from ..ops.reduction import expand
 from .match import scalar_value
 
@@ -67,7 +67,7 @@ def vjp_of(b: Builder, node: Node, ct: Node) -> Node:
     return part
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Viewed:
     """A value seen through reshapes, transposes and slices, the last one first."""
 
@@ -101,7 +101,7 @@ def viewed(node: Node) -> Viewed:
     return Viewed(node, tuple(views))
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Source:
     """A value and, for each axis of what it was spread to, its own axis there; None where it is repeated."""
 
@@ -148,7 +148,7 @@ def is_constant_along(node: Node, axes: tuple[int, ...]) -> bool:
     return all(source.axes[axis] is None or node.shape[axis] == 1 for axis in axes)
 
 
-@dataclass(frozen=True, slots=True)
+@record(slots=True)
 class Reduced:
     """A sum over axes, seen through reshapes that keep or drop axes of length 1."""
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.opdef import OPS
+from ..ir.record import record
 
 
 class RuleBuilder(Builder):
@@ -63,7 +63,7 @@ class Fidelity(enum.Enum):
         return self is not Fidelity.ROUNDING
 
 
-@dataclass(frozen=True)
+@record
 class Rule:
     """One rule.
 

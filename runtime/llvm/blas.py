@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ...compiler.ir.record import record
+
 ROW_MAJOR, NO_TRANSPOSE, TRANSPOSE = 101, 111, 112
 _CALLS = {"s": ctypes.c_float, "d": ctypes.c_double}
 
 
-@dataclass(frozen=True)
+@record
 class Blas:
     """Addresses of cblas_sgemm and cblas_dgemm, and the width of their integers in bits."""
 

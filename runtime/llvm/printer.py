@@ -8,11 +8,12 @@ splat where they are used. Accumulators live in phi nodes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from ...compiler.ir.record import record
 from ...compiler.kernel.form import (
     Accumulate,
     Accumulator,
@@ -34,7 +35,7 @@ I64 = np.dtype(np.int64)
 BOOL = np.dtype(bool)
 
 
-@dataclass
+@record(frozen=False)
 class _Running:
     """An accumulator while its loops are printed: its terms are vectors if the vector loop is inside."""
 
@@ -50,14 +51,14 @@ class _Running:
         return accumulator.op == "add" and accumulator.dtype.kind == "f" and not accumulator.narrow
 
 
-@dataclass
+@record(frozen=False)
 class _Name:
     text: str
     dtype: DType
     lanes: int
 
 
-@dataclass
+@record(frozen=False)
 class Module:
     """LLVM text being put together: functions, and what they call."""
 

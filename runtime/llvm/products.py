@@ -15,12 +15,12 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ...compiler.ir.record import record
 from . import cache, engine
 
 # What describes a product, in i64. Distances count bytes; `inner` matrices lie `next` apart, and groups of so
@@ -39,7 +39,7 @@ BLOCK_BYTES = 256 << 10
 FAR, MANY = 4096, 64
 
 
-@dataclass(frozen=True)
+@record
 class Shape:
     """What tiles look like for a dtype on a CPU: elements of a vector, rows of a tile."""
 
@@ -525,7 +525,7 @@ def code(dtype: np.dtype[Any]) -> _Code:
     return _Code(dtype)
 
 
-@dataclass(frozen=True)
+@record
 class Operand:
     """A matrix in a stack: byte strides of its rows and columns, and of the two axes of the stack."""
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from ...compiler.ir.builder import Builder
 from ...compiler.ir.node import Graph, Node
+from ...compiler.ir.record import record, replace
 from ...compiler.ir.types import ArrayType
 from ...compiler.kernel.collapse import collapse
 from ...compiler.kernel.convolve import contraction_kernel
@@ -34,7 +35,7 @@ from .types import NotPrintable
 Argument = tuple[int, int]
 
 
-@dataclass
+@record(frozen=False)
 class NativeStep:
     """A call: the symbol of its function, its arguments, the range of its outermost loop.
 
@@ -56,7 +57,7 @@ class NativeStep:
         return 1 + min(3, int(self.cost // LEAST_PIECE))
 
 
-@dataclass
+@record(frozen=False)
 class Segment:
     """Steps that run one after the other: all native, or one by NumPy, which has a number in the plan."""
 
@@ -65,7 +66,7 @@ class Segment:
     number: int = -1
 
 
-@dataclass(frozen=True)
+@record
 class Printed:
     """A kernel's function: its symbol, the names of its arguments, its range, as in NativeStep."""
 
@@ -85,7 +86,7 @@ class Printed:
         return NativeStep(self.symbol, arguments, 0, self.end, self.grain, self.cost)
 
 
-@dataclass
+@record(frozen=False)
 class Code:
     """The functions of a plan: symbols of kernels by their text, products, LLVM text by level.
 

@@ -1,6 +1,5 @@
 """The verifier on plans of fused graphs: good ones pass, each way of breaking one is named."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 
 import tapeless as tl
 from tapeless.compiler.ir.node import Node
+from tapeless.compiler.ir.record import replace
 from tapeless.compiler.plan import Place, Plan
 from tapeless.compiler.plan_verify import PlanError, verify_plan
 

@@ -1,7 +1,6 @@
 """Plans: order, memory, commits, results, text, and what the verifier refuses."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 
 from tapeless.compiler import ops as _registered  # noqa: F401
 from tapeless.compiler.ir import Builder, Graph, Node
+from tapeless.compiler.ir.record import replace
 from tapeless.compiler.ir.types import array_type
 from tapeless.compiler.ops.view import path_step
 from tapeless.compiler.passes.differentiate import pull_back

@@ -11,11 +11,11 @@ import functools
 import re
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from ....compiler.ir.record import record
 from ..types import DType, constant, suffix, value_type
 
 BOOL = np.dtype(bool)
@@ -55,7 +55,7 @@ class Writer(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@record
 class Target:
     """What the text may count on: fused multiply-add, and AVX-512's `vscalef`."""
 
@@ -72,7 +72,7 @@ def host_target() -> Target:
     return Target("+fma" in features or "+neon" in features, "+avx512f" in features)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Value:
     """A named value (or a constant's text) with its dtype."""
 

@@ -6,14 +6,13 @@ whole numbers that occur are exact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ....compiler.ir.record import record
 from ..types import DType
 from .builder import Value
 from .coefficients import TABLES
 
 
-@dataclass(frozen=True)
+@record
 class Constants:
     """`mantissa` is the number of stored bits, `magic` 1.5 * 2^mantissa; `…_bits` are integers."""
 

@@ -8,15 +8,15 @@ arithmetic with x. Scaling by 2^k is done in two halves, so that one rounding ma
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from ....compiler.ir.record import record
 from .builder import Value, fma, larger, magnitude, polynomial, smaller, where, with_sign
 from .constants import Constants, constants, table
 from .logarithm import joined
 from .pairs import Pair, remaining
 
 
-@dataclass(frozen=True)
+@record
 class Whole:
     """A whole number k: as a float, and as the low bits of k + magic."""
 

@@ -6,12 +6,11 @@ of the dtype; `low` is at most a few units of `high`'s last place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ....compiler.ir.record import record
 from .builder import Value, fma
 
 
-@dataclass(frozen=True)
+@record
 class Pair:
     """high + low."""
 

@@ -6,13 +6,13 @@ The function takes scalars and stands once in the module; a wrapper runs it for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ....compiler.ir.record import record
 from ..types import suffix, value_type
 from .builder import BOOL, Value
 
 
-@dataclass(frozen=True)
+@record
 class Branch:
     """An open branch: where it came from and where it goes on."""
 

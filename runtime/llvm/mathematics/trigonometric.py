@@ -7,8 +7,8 @@ larger, a branch leads to a private function that multiplies by the bits of 2/pi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from ....compiler.ir.record import record
 from .builder import Value, fma, magnitude, polynomial, where
 from .constants import constants, table
 from .exponential import whole
@@ -16,7 +16,7 @@ from .large import reduce_large
 from .pairs import quick_sum
 
 
-@dataclass(frozen=True)
+@record
 class _Quarter:
     """pi/2 as a sum, and up to where its products with k are exact enough."""
 
