@@ -20,8 +20,13 @@ def _collapsed(statement: Statement) -> Statement:
     if len(loop.body) != 1 or not isinstance(loop.body[0], Loop):
         return loop
     inner = loop.body[0]
-    if inner.accumulators or not all(
-        at.stride(loop.variable) == at.stride(inner.variable) * inner.extent for at in _places(inner.body)
+    if (
+        inner.accumulators
+        or loop.part
+        or inner.part
+        or not all(
+            at.stride(loop.variable) == at.stride(inner.variable) * inner.extent for at in _places(inner.body)
+        )
     ):
         return loop
     kind = "vector" if "vector" in (loop.kind, inner.kind) else "serial"

@@ -44,6 +44,7 @@ class _Evaluator:
         self.values: dict[str, Any] = {}
         self.loops: list[Loop] = []
         self.folded: dict[str, Any] = {}
+        self.neutral: dict[str, Any] = {}
 
     def variable(self, name: str) -> Any:
         """The values of a loop variable along its axis."""
@@ -70,6 +71,15 @@ class _Evaluator:
             place = place + memory.length * piece
         return place
 
+    def alive(self) -> Any:
+        """Which iterations there are: the last piece of a loop in pieces is shorter."""
+        found: Any = np.ones([1] * len(self.loops), bool)
+        for loop in self.loops:
+            if loop.part is not None:
+                outer, total = loop.part
+                found = found & (self.variable(outer) * loop.extent + self.variable(loop.variable) < total)
+        return found
+
     def value(self, name: str) -> Any:
         """A value with an axis for every enclosing loop, also for those opened after it was made."""
         found = np.asarray(self.values[name])
@@ -84,6 +94,8 @@ class _Evaluator:
                 place = self.arg_place(statement.arg, statement.at)
                 if statement.index is not None:
                     place = place + statement.index_stride * self.value(statement.index)
+                alive = self.alive()
+                place = place if alive.all() else np.where(alive, place, self.memory[statement.arg].low)
                 self.values[statement.result] = self.memory[statement.arg][place]
             elif isinstance(statement, Compute):
                 self.compute(statement)
@@ -93,12 +105,19 @@ class _Evaluator:
                 if statement.index is not None:
                     place = place + statement.index_stride * self.value(statement.index)
                 value = np.broadcast_to(self.value(statement.value), np.broadcast_shapes(full, place.shape))
-                self.memory[statement.arg].write(np.broadcast_to(place, value.shape), value, statement.adds)
+                alive = np.broadcast_to(self.alive(), value.shape)
+                place = np.broadcast_to(place, value.shape)
+                if not alive.all():
+                    place, value = place[alive], value[alive]
+                self.memory[statement.arg].write(place, value, statement.adds)
             elif isinstance(statement, Accumulate):
                 full = tuple(loop.extent for loop in self.loops)
                 term = self.value(statement.value)
                 if statement.factor is not None:
                     term = term * self.value(statement.factor)
+                alive = self.alive()
+                if not alive.all():
+                    term = np.where(alive, term, self.neutral[statement.accumulator])
                 self.folded.setdefault(statement.accumulator, []).append(np.broadcast_to(term, full))
             else:
                 self.loop(statement)
@@ -113,6 +132,7 @@ class _Evaluator:
     def loop(self, loop: Loop) -> None:
         depth = len(self.loops)
         self.loops.append(loop)
+        self.neutral |= {a.name: np.asarray(a.init, a.dtype) for a in loop.accumulators}
         self.run(loop.body)
         self.loops.pop()
         for accumulator in loop.accumulators:

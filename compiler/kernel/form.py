@@ -118,7 +118,9 @@ class Loop:
     """Run the body for variable = 0 … extent - 1.
 
     `kind` is "vector" (iterations are independent but for accumulators; the printer runs several at once) or
-    "serial". No vector loop stands inside another.
+    "serial". No vector loop stands inside another. With `part` = (outer, total) the loop runs over one piece
+    of `total` iterations, the pieces being numbered by the enclosing loop's variable `outer`: it ends where
+    extent * outer + variable reaches the total.
     """
 
     variable: str
@@ -126,6 +128,7 @@ class Loop:
     kind: str
     body: tuple[Statement, ...]
     accumulators: tuple[Accumulator, ...] = ()
+    part: tuple[str, int] | None = None
 
 
 Statement = Constant | Load | Compute | Store | Accumulate | Loop

@@ -192,7 +192,7 @@ class Lowering:
             if outer is block:
                 break
         (x,) = node.inputs
-        axes = node.attrs["axes"]
+        axes = self.in_order(node.attrs["axes"])
         if not axes:
             return self._cast(x, at, node, block)
         op, dtype, init = accumulator_of(node)
@@ -226,6 +226,11 @@ class Lowering:
             block.statements.append(Compute(result, "cast", (total,), node.dtype))
         block.known[node, at] = result
         return result
+
+    def in_order(self, axes: Sequence[int]) -> list[int]:
+        """Folded axes as the outputs' loops have them, the one that runs as vectors last."""
+        place = {axis: number for number, axis in enumerate(self.space.order)}
+        return sorted(axes, key=lambda axis: (axis == self.space.vector, place.get(axis, axis)))
 
     def _cast(self, x: Node, at: Map, node: Node, block: _Block) -> str:
         """A reduction over no axes: each element in the result's dtype."""

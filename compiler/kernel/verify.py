@@ -1,6 +1,7 @@
 """The verifier of kernels: names, dtypes, loops and bounds.
 
-V1 names: every value is defined once, before it is used, in an enclosing loop; loop variables are distinct.
+V1 names: every value is defined once, before it is used, in an enclosing loop; loop variables are distinct,
+   and the pieces that a loop runs over are numbered by an enclosing loop of as many iterations.
 V2 dtypes: operands of an op have the dtypes its ufunc computes in, stores and accumulations those of their
    target; conditions are booleans.
 V3 bounds: every access lies inside its argument for all values of the loop variables (indexed ones are
@@ -35,6 +36,7 @@ class _Verifier:
         self.args: dict[str, Arg] = {arg.name: arg for arg in kernel.args}
         self.dtypes: dict[str, np.dtype[Any]] = {}
         self.extents: dict[str, int] = {}
+        self.parts: dict[str, tuple[str, int]] = {}
         self.open: dict[str, np.dtype[Any]] = {}
         self.folded: dict[str, tuple[str, ...]] = {}
         self.in_vector = False
@@ -57,9 +59,16 @@ class _Verifier:
             self.fail("V1", f"there is no argument {name}")
         arg = self.args[name]
         low = high = at.offset
-        for variable, stride in at.strides:
+        strides = dict(at.strides)
+        for variable in strides:
             if variable not in self.extents:
                 self.fail("V1", f"{variable} is no enclosing loop's variable")
+        for variable, (outer, total) in self.parts.items():
+            # s v + t outer = s (extent outer + v) + (t - s extent) outer; the first sum is below the total
+            stride = strides.pop(variable, 0)
+            strides[outer] = strides.get(outer, 0) - stride * self.extents[variable]
+            low, high = low + min(stride * (total - 1), 0), high + max(stride * (total - 1), 0)
+        for variable, stride in strides.items():
             reach = stride * (self.extents[variable] - 1)
             low, high = low + min(reach, 0), high + max(reach, 0)
         if not indexed and all(self.extents.values()) and not (arg.low <= low and high < arg.high):
@@ -121,11 +130,17 @@ class _Verifier:
             self.fail("V1", f"{loop.variable} is a loop variable already")
         if loop.kind == "vector" and self.in_vector:
             self.fail("V4", f"the vector loop {loop.variable} stands inside another vector loop")
+        if loop.part is not None:
+            outer, total = loop.part
+            if self.extents.get(outer) != -(-total // loop.extent):
+                self.fail("V1", f"{loop.variable} runs over pieces of {total} that {outer} does not number")
+            self.parts[loop.variable] = loop.part
         self.in_vector |= loop.kind == "vector"
         self.extents[loop.variable] = loop.extent
         self.open |= {a.name: a.dtype for a in loop.accumulators}
         self.run(loop.body)
         del self.extents[loop.variable]
+        self.parts.pop(loop.variable, None)
         self.in_vector &= loop.kind != "vector"
         for accumulator in loop.accumulators:
             del self.open[accumulator.name]

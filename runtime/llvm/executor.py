@@ -92,6 +92,7 @@ class NativeExecutor:
         codes = [cache.object_code(text, level) for level, text in self._texts.items()]
         self._library = engine.Library(codes, blas.externals()) if codes else None
         self._outside, self._descriptions = builder.code.outside, builder.code.descriptions
+        self.arena_bytes = builder.arena_bytes
         self._checks = list(builder.checks)
         self._tables = [self._table(s) for s in self.segments]
         self._enter, self._alive = walker()
@@ -189,8 +190,7 @@ class _Instance:
 
     def __init__(self, executor: NativeExecutor) -> None:
         self.executor = executor
-        plan = executor.plan
-        self.arena = Arena(plan.arena_bytes)
+        self.arena = Arena(executor.arena_bytes)
         self.bases = np.zeros(executor.base_count, np.int64)
         self.bases[0] = self.arena.memory.ctypes.data
         first = executor.base_count - len(executor._constants)

@@ -336,6 +336,8 @@ class _Printer:
             }
         elif vector:
             self._vector_sums = sums | {a.name for a in loop.accumulators}
+        if loop.part is not None:
+            end = self.end_of_piece(loop)
         for accumulator in loop.accumulators:
             inside = self.vector is not None or accumulator.name in self._vector_sums
             running = _Running(accumulator, self.lanes if inside else 0)
@@ -376,6 +378,15 @@ class _Printer:
         for accumulator in loop.accumulators:
             self.finish(self.running.pop(accumulator.name))
         self._vector_sums = sums
+
+    def end_of_piece(self, loop: Loop) -> str:
+        """The length of the piece of a loop's range that the enclosing loop is at."""
+        assert loop.part is not None
+        outer, total = loop.part
+        done = self.let(f"mul nsw i64 {self.variables[outer]}, {loop.extent}")
+        left = self.let(f"sub nsw i64 {total}, {done}")
+        last = self.let(f"icmp slt i64 {left}, {loop.extent}")
+        return self.let(f"select i1 {last}, i64 {left}, i64 {loop.extent}")
 
     def phis(
         self,

@@ -22,12 +22,15 @@ from ...compiler.kernel.convolve import contraction_kernel
 from ...compiler.kernel.form import Compute, Kernel, Loop, Statement
 from ...compiler.kernel.indexed import gather_kernel, scatter_kernel
 from ...compiler.kernel.lower import NotLowered, lower
+from ...compiler.kernel.merge import merge_loops
 from ...compiler.kernel.scatter_windows import fill_kernel, window_sum_kernel
 from ...compiler.kernel.space import COSTLY, choose_space
+from ...compiler.kernel.split import MOST_PIECES, split_reduction
 from ...compiler.kernel.verify import verify_kernel
 from ...compiler.passes.strides import c_strides
 from ...compiler.passes.views import path_view
 from ...compiler.plan import Action, Place, Plan, Step, Value
+from ..arena import ALIGNMENT
 from . import blas, products
 from .printer import Module, print_kernel
 from .types import NotPrintable
@@ -77,11 +80,18 @@ class Printed:
     cost: float
 
     def step(
-        self, inputs: Sequence[Value], outputs: Sequence[Value], place: Callable[[Value], Argument]
+        self,
+        inputs: Sequence[Value],
+        outputs: Sequence[Value],
+        place: Callable[[Value], Argument],
+        partial: int = 0,
     ) -> NativeStep:
-        """A call with these values; scratch memory is the function's own."""
+        """A call with these values; scratch memory is the function's own, partial results at `partial`."""
         places = {f"a{n}": place(v) for n, v in enumerate(inputs)}
         places |= {f"o{n}": place(v) for n, v in enumerate(outputs)}
+        for name in self.names:
+            if name[0] == "p":
+                places[name] = 0, partial + PARTIAL_BYTES * int(name[1:])
         arguments = [places.get(name, (-1, 0)) for name in self.names]
         return NativeStep(self.symbol, arguments, 0, self.end, self.grain, self.cost)
 
@@ -95,7 +105,7 @@ class Code:
     """
 
     kernels: dict[str, str] = field(default_factory=dict)
-    lowered: dict[Any, Printed] = field(default_factory=dict)
+    lowered: dict[Any, list[Printed]] = field(default_factory=dict)
     products: dict[str, None] = field(default_factory=dict)
     outside: dict[str, int] = field(default_factory=dict)
     descriptions: list[Any] = field(default_factory=list)
@@ -107,7 +117,11 @@ class Code:
 
 
 class TableBuilder:
-    """Turns the steps of a plan into segments."""
+    """Turns the steps of a plan into segments.
+
+    `arena_bytes` is the arena that they need: the plan's, and behind it partial results of a step, which are
+    read before another step makes its own.
+    """
 
     def __init__(self, plan: Plan, base_of: dict[int, int], vector_bytes: int) -> None:
         self.plan = plan
@@ -117,6 +131,8 @@ class TableBuilder:
         self.number_of = {v.node: n for n, v in enumerate(plan.values) if v.place is Place.CONSTANT}
         self.segments: list[Segment] = []
         self.checks: dict[tuple[int, int], Node] = {}
+        self.arena_bytes = self.plan.arena_bytes
+        self.partial_place = -(-self.plan.arena_bytes // ALIGNMENT) * ALIGNMENT
 
     def build(self) -> list[Segment]:
         """The segments in order."""
@@ -148,7 +164,7 @@ class TableBuilder:
             if step.action is Action.COPY:
                 return [self.copy(values[0], outputs[0])]
             if step.node.op.name == "fused":
-                return [self.fused(step.node, values, outputs)]
+                return self.fused(step.node, values, outputs)
             if step.node.op.name == "matmul":
                 return self.matmul(step.node, values, outputs[0])
             if step.node.op.name == "add_matmul":
@@ -197,7 +213,7 @@ class TableBuilder:
 
     # ---- kernels
 
-    def fused(self, node: Node, inputs: Sequence[Value], outputs: Sequence[Value]) -> NativeStep:
+    def fused(self, node: Node, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[NativeStep]:
         attrs = node.attrs
         body: Graph = attrs["body"].graph
         strides = [self.elements(v) for v in inputs]
@@ -206,8 +222,12 @@ class TableBuilder:
         known = self.code.lowered.get(key)
         if known is None:
             space = choose_space(body, *key[1:4], strides, out_strides)
-            known = self.code.lowered[key] = self.printed(lower("kernel", body, space, strides, out_strides))
-        return known.step(inputs, outputs, self.place)
+            kernel = collapse(merge_loops(lower("kernel", body, space, strides, out_strides)))
+            several = split_reduction(kernel) if kernel_cost(kernel) > LEAST_SPLIT else None
+            known = self.code.lowered[key] = [self.printed(k) for k in several or (kernel,)]
+            partial = sum(name[0] == "p" for name in known[0].names)
+            self.arena_bytes = max(self.arena_bytes, self.partial_place + PARTIAL_BYTES * partial)
+        return [made.step(inputs, outputs, self.place, self.partial_place) for made in known]
 
     def copy(self, source: Value, target: Value) -> NativeStep:
         assert isinstance(target.type, ArrayType)
@@ -422,6 +442,14 @@ LEAST_SHARED = 4000.0
 
 # Nanoseconds of a step for each piece of a share.
 LEAST_PIECE = 50_000.0
+
+
+# Nanoseconds of work from which on a reduction to one value is shared, which takes a second kernel.
+LEAST_SPLIT = 20_000.0
+
+
+# The room of the partial results of one accumulator.
+PARTIAL_BYTES = 8 * MOST_PIECES
 
 
 # Nanoseconds of work from which on better code is worth the time that it takes to make.

@@ -1,5 +1,6 @@
 """Bodies lowered to kernels: the text, the verifier, and the evaluator held against NumPy."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,12 @@ import pytest
 
 from tapeless.compiler.ir import Graph
 from tapeless.compiler.ir.parse import parse
+from tapeless.compiler.kernel import split
 from tapeless.compiler.kernel.collapse import collapse
 from tapeless.compiler.kernel.evaluate import evaluate
 from tapeless.compiler.kernel.form import Affine, Arg, Compute, Kernel, Load, Loop, Store
 from tapeless.compiler.kernel.lower import Space, lower
+from tapeless.compiler.kernel.merge import merge_loops
 from tapeless.compiler.kernel.space import choose_space
 from tapeless.compiler.kernel.verify import KernelError, verify_kernel
 from tapeless.compiler.passes.strides import c_strides
@@ -78,11 +81,16 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def lowered(text: str, shape: Any, folded: Any, alignments: Any) -> tuple[Graph, Kernel]:
+    body, kernel = nested(text, shape, folded, alignments)
+    return body, collapse(kernel)
+
+
+def nested(text: str, shape: Any, folded: Any, alignments: Any) -> tuple[Graph, Kernel]:
     body = parse(text)
     strides = [strides_of(p.shape) for p in body.params]
     out_strides = [strides_of(o.shape) for o in body.outputs]
     space = choose_space(body, shape, folded, alignments, strides, out_strides)
-    return body, collapse(lower("kernel", body, space, strides, out_strides))
+    return body, lower("kernel", body, space, strides, out_strides)
 
 
 def values_for(body: Graph) -> list[Any]:
@@ -147,3 +155,119 @@ def one_loop(*body: Any, extent: int = 4) -> Kernel:
 def test_a_broken_kernel_is_refused_by_its_check(check: str, kernel: Kernel) -> None:
     with pytest.raises(KernelError, match=check):
         verify_kernel(kernel)
+
+
+SUMS = """
+graph @sums(%x: f64[300,17], %b: f64[17], %s: f64[]) {
+  %0: f64[300,17] = broadcast %b {axes=(1,), shape=(300, 17)}
+  %1: f64[300,17] = multiply %x, %0
+  %2: f64[300,17] = tanh %1
+  %3: f64[] = sum %2 {axes=(0, 1), dtype=f64}
+  %4: f64[] = multiply %3, %s
+  %5: f64[] = max %1 {axes=(0, 1)}
+  %6: bool[300,17] = less %x, %1
+  %7: bool[] = any %6 {axes=(0, 1)}
+  return %4, %2, %5, %7
+}
+"""
+SUMS_OF_FIVE_THOUSAND = """
+graph @line(%x: f32[5000], %y: f32[5000]) {
+  %0: f32[5000] = multiply %x, %y
+  %1: f32[5000] = tanh %0
+  %2: f32[] = sum %1 {axes=(0,), dtype=f32}
+  %3: f32[5000] = add %1, %y
+  return %2, %3
+}
+"""
+TWO_PASSES = """
+graph @passes(%x: f32[5,8]) {
+  %0: f32[5] = sum %x {axes=(1,), dtype=f32}
+  %1: f32[5,8] = square %x
+  %2: f32[5] = sum %1 {axes=(1,), dtype=f32}
+  %3: f32[5,8] = broadcast %2 {axes=(0,), shape=(5, 8)}
+  %4: f32[5,8] = divide %x, %3
+  return %0, %4
+}
+"""
+MERGED = {
+    "sums": (SUMS, (300, 17), (0, 1), ((), (0, 1), (), ())),
+    "line": (SUMS_OF_FIVE_THOUSAND, (5000,), (0,), ((), (0,))),
+    "passes": (TWO_PASSES, (5, 8), (1,), ((0,), (0, 1))),
+    **CASES,
+}
+
+
+def run_kernels(kernels: Any, body: Graph, values: list[Any]) -> list[Any]:
+    """The outputs, after the kernels have run one after the other."""
+    memory = {f"a{n}": v.ravel().copy() for n, v in enumerate(values)}
+    memory |= {f"o{n}": np.zeros(max(1, int(np.prod(o.shape))), o.dtype) for n, o in enumerate(body.outputs)}
+    for kernel in kernels:
+        verify_kernel(kernel)
+        memory |= {a.name: np.zeros(a.high, a.dtype) for a in kernel.args if a.name not in memory}
+        evaluate(kernel, memory)
+    return [memory[f"o{n}"].reshape(o.shape) for n, o in enumerate(body.outputs)]
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_merged_loops_compute_the_same(name: str) -> None:
+    body, kernel = nested(*MERGED[name])
+    values = values_for(body)
+    merged = collapse(merge_loops(kernel))
+    for found, wanted in zip(
+        run_kernels([merged], body, values), run_kernels([kernel], body, values), strict=True
+    ):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_independent_passes_become_one_loop() -> None:
+    _, kernel = nested(*MERGED["line"])
+    assert kernel.parallel
+    assert str(kernel).count("for ") == 2
+    merged = merge_loops(kernel)
+    text = str(merged)
+    assert text.count("for ") == 1
+    assert text.count(" = tanh ") == 1
+    assert text.count(" = load ") == 2
+    assert "scratch" not in text
+    assert not merged.parallel
+
+
+def test_a_pass_that_waits_for_another_stays_behind_it() -> None:
+    _, kernel = nested(*MERGED["passes"])
+    text = str(merge_loops(kernel))
+    assert text.count("for ") == 3
+    (sums,) = [line for line in text.splitlines() if "narrow add" in line]
+    assert sums.count("narrow add") == 2
+
+
+@pytest.mark.parametrize("name", ["sums", "line", "whole"])
+def test_a_reduction_in_pieces_computes_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(split, "LEAST_ELEMENTS", 16)
+    body, kernel = nested(*MERGED[name])
+    merged = collapse(merge_loops(kernel))
+    several = split.split_reduction(merged)
+    if name == "whole":  # 35 elements are one piece
+        assert several is None
+        return
+    assert several is not None
+    assert several[0].parallel
+    values = values_for(body)
+    for found, wanted in zip(run_kernels(several, body, values), interpret(body, values), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=0)
+
+
+def test_the_text_of_a_reduction_in_pieces(golden: Any) -> None:
+    _, kernel = nested(*MERGED["line"])
+    several = split.split_reduction(merge_loops(kernel))
+    assert several is not None
+    golden("kernel_pieces", "\n".join(map(str, several)))
+
+
+def test_pieces_that_nothing_numbers_are_refused() -> None:
+    inner = Loop("i", 3, "vector", (Load("0", "x", Affine(0, (("b", 3), ("i", 1)))),), part=("b", 4))
+    verify_kernel(Kernel("k", (X,), (Loop("b", 2, "serial", (inner,)),), parallel=True))
+    with pytest.raises(KernelError, match="V1"):
+        verify_kernel(Kernel("k", (X,), (Loop("b", 3, "serial", (inner,)),), parallel=True))
+    beyond = replace(inner, body=(Load("0", "x", Affine(1, (("b", 3), ("i", 1)))),))
+    with pytest.raises(KernelError, match="V3"):
+        verify_kernel(Kernel("k", (X,), (Loop("b", 2, "serial", (beyond,)),), parallel=True))
