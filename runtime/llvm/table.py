@@ -19,12 +19,12 @@ from ...compiler.ir.record import record, replace
 from ...compiler.ir.types import ArrayType
 from ...compiler.kernel.collapse import collapse
 from ...compiler.kernel.convolve import contraction_kernel
-from ...compiler.kernel.form import Compute, Kernel, Loop, Statement
+from ...compiler.kernel.form import Kernel, Loop
 from ...compiler.kernel.indexed import gather_kernel, scatter_kernel
 from ...compiler.kernel.lower import NotLowered, lower
 from ...compiler.kernel.merge import merge_loops
 from ...compiler.kernel.scatter_windows import fill_kernel, window_sum_kernel
-from ...compiler.kernel.space import COSTLY, choose_space
+from ...compiler.kernel.space import choose_space
 from ...compiler.kernel.split import MOST_PIECES, split_reduction
 from ...compiler.kernel.verify import verify_kernel
 from ...compiler.passes.strides import c_strides
@@ -32,10 +32,13 @@ from ...compiler.passes.views import path_view
 from ...compiler.plan import Action, Place, Plan, Step, Value
 from ..arena import ALIGNMENT
 from . import blas, products
+from .costs import LEAST_PIECE, LEAST_SHARED, LEAST_SPLIT, code_level, kernel_cost
 from .printer import Module, print_kernel
 from .types import NotPrintable
 
 Argument = tuple[int, int]
+# The room of the partial results of one accumulator.
+PARTIAL_BYTES = 8 * MOST_PIECES
 
 
 @record(frozen=False)
@@ -434,55 +437,6 @@ class TableBuilder:
     def module_texts(self) -> dict[int, str]:
         """LLVM text of every function the segments call, by the level at which it is generated."""
         return {level: module.text() for level, module in sorted(self.code.modules.items())}
-
-
-# Nanoseconds of work from which on a step is shared among threads.
-LEAST_SHARED = 4000.0
-
-
-# Nanoseconds of a step for each piece of a share.
-LEAST_PIECE = 50_000.0
-
-
-# Nanoseconds of work from which on a reduction to one value is shared, which takes a second kernel.
-LEAST_SPLIT = 20_000.0
-
-
-# The room of the partial results of one accumulator.
-PARTIAL_BYTES = 8 * MOST_PIECES
-
-
-# Nanoseconds of work from which on better code is worth the time that it takes to make.
-LEAST_POLISHED = 10_000.0
-
-
-def code_level(kernel: Kernel) -> int:
-    """The code generation level of a kernel: 1 where values live across iterations or it works long, else 0.
-
-    Level 0 takes a third of the time; its elementwise code is 10 to 15 % slower, its sums many times.
-    """
-
-    def carries(statements: Sequence[Statement]) -> bool:
-        return any(isinstance(s, Loop) and (s.accumulators or carries(s.body)) for s in statements)
-
-    return int(carries(kernel.body) or kernel_cost(kernel) > LEAST_POLISHED)
-
-
-def kernel_cost(kernel: Kernel) -> float:
-    """An estimate of a kernel's time in nanoseconds on one thread."""
-
-    def cost(statements: Sequence[Statement]) -> float:
-        total = 0.0
-        for statement in statements:
-            if isinstance(statement, Loop):
-                total += statement.extent * cost(statement.body)
-            elif isinstance(statement, Compute):
-                total += 0.3 if statement.op in COSTLY else 0.03
-            else:
-                total += 0.08
-        return total
-
-    return cost(kernel.body)
 
 
 def _is_small(output: Value, x: Value) -> bool:
