@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...compiler.kernel.form import Accumulate, Loop, Statement
+from ...compiler.kernel.form import Accumulate, Load, Loop, Statement, Store
 
 
 def holds_vector(loop: Loop) -> bool:
@@ -30,6 +30,17 @@ def flat(loop: Loop) -> Iterator[Statement]:
         yield statement
         if isinstance(statement, Loop):
             yield from flat(statement)
+
+
+def touched_by_vectors(statements: Sequence[Statement]) -> set[str]:
+    """The arguments that vector loops load from or store to."""
+    found: set[str] = set()
+    for loop in statements:
+        if isinstance(loop, Loop) and loop.kind == "vector":
+            found |= {s.arg for s in flat(loop) if isinstance(s, (Load, Store))}
+        elif isinstance(loop, Loop):
+            found |= touched_by_vectors(loop.body)
+    return found
 
 
 def multiplies(statements: Sequence[Statement]) -> bool:

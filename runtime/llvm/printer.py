@@ -27,7 +27,7 @@ from ...compiler.kernel.form import (
     Statement,
     Store,
 )
-from .loops import accumulates_in_vector, holds_vector, multiplies
+from .loops import accumulates_in_vector, holds_vector, multiplies, touched_by_vectors
 from .operations import compute
 from .types import DType, NotPrintable, constant, literal, memory_type, scalar_type, suffix, value_type
 
@@ -489,9 +489,9 @@ def print_kernel(kernel: Kernel, symbol: str, module: Module, vector_bytes: int 
     Sums of products keep many vectors in registers at once, so theirs are as wide as one register. Raises
     NotPrintable for dtypes and ops without code.
     """
-    widths = [arg.dtype.itemsize for arg in kernel.args if arg.dtype.kind == "f"] or [
-        arg.dtype.itemsize for arg in kernel.args
-    ]
+    touched = touched_by_vectors(kernel.body)
+    dtypes = [arg.dtype for arg in kernel.args if arg.name in touched] or [arg.dtype for arg in kernel.args]
+    widths = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"] or [dtype.itemsize for dtype in dtypes]
     registers = 1 if multiplies(kernel.body) else 2
     lanes = max(2, registers * vector_bytes // max(widths, default=8))
     module.functions.append(_Printer(kernel, symbol, module, lanes).function())
