@@ -7,9 +7,9 @@ not wait for the earlier one's result, both run as one: what they share is loade
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
+from ..ir.record import replace
 from .form import Accumulate, Affine, Compute, Constant, Kernel, Load, Loop, Statement, Store
 
 

@@ -8,8 +8,8 @@ of threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from ..ir.record import replace
 from .form import Accumulate, Accumulator, Affine, Arg, Kernel, Load, Loop, Statement, Store
 from .merge import defined, flat, used
 

@@ -21,6 +21,7 @@ from ...compiler.passes.contractions import lower_contractions
 from ...compiler.passes.fuse import fuse
 from ...compiler.passes.native import plan_native
 from ...compiler.passes.padding import merge_padding
+from ...compiler.passes.split_products import split_products
 from ...compiler.plan import Place, Plan, Target
 from ..arena import Arena, empty, window
 from . import blas, cache, engine, threads
@@ -82,7 +83,9 @@ class NativeExecutor:
     name = "native"
 
     def __init__(self, graph: Graph, layouts: Sequence[Any], targets: Sequence[Target]) -> None:
-        self.graph = fuse(add_products(batch_last(lower_contractions(merge_padding(graph)))), can_fuse)
+        updated = {graph.params[target.param] for target in targets if target.param is not None}
+        products = add_products(batch_last(lower_contractions(merge_padding(graph))))
+        self.graph = fuse(split_products(products, updated), can_fuse)
         self.plan: Plan = plan_native(self.graph, layouts, targets, is_native)
         self._bases: dict[int, int] = {}
         self._constants = self._number_bases()
