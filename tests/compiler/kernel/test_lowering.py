@@ -1,6 +1,5 @@
 """Bodies lowered to kernels: the text, the verifier, and the evaluator held against NumPy."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 
 from tapeless.compiler.ir import Graph
 from tapeless.compiler.ir.parse import parse
+from tapeless.compiler.ir.record import replace
 from tapeless.compiler.kernel import split
 from tapeless.compiler.kernel.collapse import collapse
 from tapeless.compiler.kernel.evaluate import evaluate
