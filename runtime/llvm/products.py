@@ -65,7 +65,8 @@ class Shape:
 def shape_of(dtype: np.dtype[Any], vector_bytes: int) -> Shape:
     """The tiles of a dtype: eight rows where there are 32 registers, four where there are 16."""
     real = "float" if dtype.itemsize == 4 else "double"
-    return Shape(real, dtype.itemsize, vector_bytes // dtype.itemsize, 8 if vector_bytes == 64 else 4)
+    lanes = max(4, vector_bytes // dtype.itemsize)
+    return Shape(real, dtype.itemsize, lanes, 8 if vector_bytes == 64 else 4)
 
 
 class _Function:
@@ -486,11 +487,14 @@ out:
 # ---- the code of this process
 
 
-class _Code:
-    """The functions of a dtype; tiles are made when they are first needed and stay for good."""
+class Code:
+    """The functions of a dtype; tiles are made when they are first needed and stay for good.
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.shape = shape_of(dtype, engine.vector_bytes())
+    `product` is the address of the function.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], vector_bytes: int) -> None:
+        self.shape = shape_of(dtype, vector_bytes)
         self.lock = threading.Lock()
         self.tiles = np.zeros(WIDTH * self.shape.rows.bit_length(), np.int64)
         self.libraries = [engine.Library([cache.object_code(product_text(self.shape), 1)], {})]
@@ -520,9 +524,9 @@ def _widths(columns: int, lanes: int) -> set[int]:
 
 
 @lru_cache(maxsize=4)
-def code(dtype: np.dtype[Any]) -> _Code:
-    """The functions of float32 or float64."""
-    return _Code(dtype)
+def code(dtype: np.dtype[Any]) -> Code:
+    """The functions of float32 or float64 on this CPU."""
+    return Code(dtype, engine.vector_bytes())
 
 
 @record
@@ -536,7 +540,7 @@ class Operand:
 
 
 def describe(
-    dtype: np.dtype[Any],
+    made: Code,
     shape: tuple[int, int, int],
     a: Operand,
     b: Operand,
@@ -545,14 +549,13 @@ def describe(
     alpha: float = 1.0,
     adds: bool = False,
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The description that `product` reads, for an m × n result that sums over k: `shape` is (m, n, k).
+    """The description that `made.product` reads, for m × n results that sum over k: `shape` is (m, n, k).
 
     C becomes alpha A B, or C + alpha A B where it adds. Columns of C are contiguous, and of B either its rows
     or its columns.
     """
     m, n, k = shape
-    size = dtype.itemsize
-    made = code(dtype)
+    size = made.shape.size
     made.need(m, n)
     depth = -(-k // -(-k // DEPTH))
     rows = max(made.shape.rows, BLOCK_BYTES // (depth * size) // made.shape.rows * made.shape.rows)

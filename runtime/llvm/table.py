@@ -371,10 +371,11 @@ class TableBuilder:
             products.Operand(row, column, near[1][v], far[1][v]) for v, (row, column) in enumerate(matrices)
         )
         dtype = output.type.dtype
-        described = products.describe(dtype, (m, n, k), a, b, c, near[0], alpha, adds)
+        made = products.code(dtype)
+        described = products.describe(made, (m, n, k), a, b, c, near[0], alpha, adds)
         self.code.descriptions.append(described)
         symbol = f"product_{dtype.char}"
-        self.code.outside[symbol] = products.code(dtype).product
+        self.code.outside[symbol] = made.product
         count = far[0] * near[0]
         cost = count * 2 * m * n * k / (100 if dtype.char == "f" else 50)
         grain = (8 if m % 8 == 0 or count == 1 else m) if cost > LEAST_SHARED else 0
