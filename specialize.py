@@ -1,7 +1,7 @@
 """One signature of a compiled function: traced, optimised, planned and bound to an executor.
 
-This module loads the three stages; `compiled.py` imports it when the first function is traced, so that
-`import tapeless` stays light.
+This module loads the stages; `compiled.py` imports it when the first function is traced, so that
+`import tapeless` stays light. An executor is loaded when the first function asks for it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,16 @@ from .compiler import pipeline
 from .compiler.ir.node import Graph
 from .compiler.ir.types import ScalarType
 from .compiler.ir.visit import topological
-from .compiler.passes.bisect import Finding
 from .compiler.passes.manager import Options
 from .compiler.plan import Plan, Target, make_plan
 from .compiler.rules.rule import RuleSet
-from .runtime.executor import NumpyExecutor
-from .runtime.interpret import InterpretExecutor, interpret
 from .tracer.assemble import Assembler
 from .tracer.function import TracedFunction, leaf_names, trace_function
 from .tracer.guards import Overlap
 from .tracer.trace import NeedsStatic
-from .tracer.warm import make_warm
 
 if TYPE_CHECKING:
+    from .compiler.passes.bisect import Finding
     from .runtime.profile import Profile
 
 __all__ = [
@@ -82,13 +79,21 @@ class Specialization:
             self.plan = self.run.plan
         else:
             self.plan = make_plan(self.graph, traced.layouts, targets, donated=params)
-            reference = executor == "interpret"
-            self.run = InterpretExecutor(self.graph, targets) if reference else NumpyExecutor(self.plan)
+            if executor == "interpret":
+                from .runtime.interpret import InterpretExecutor
+
+                self.run = InterpretExecutor(self.graph, targets)
+            else:
+                from .runtime.executor import NumpyExecutor
+
+                self.run = NumpyExecutor(self.plan)
 
     def warm_up(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], static: frozenset[int]
     ) -> Callable[[Any, Any], Any] | None:
         """The straight way for calls like this one; None where there is none. The second one allows more."""
+        from .tracer.warm import make_warm
+
         self.ways += 1
         match: Any = None
         if self.executor == "native":
@@ -135,14 +140,17 @@ def bisect(
     found: Specialization, values: Sequence[Any], options: Options, tolerance: float
 ) -> Finding | None:
     """The pass that changed a value of a traced graph; None if none did."""
+    from .runtime.interpret import interpret
+
     return pipeline.bisect(found.traced.graph, interpret, values, options, tolerance=tolerance)
 
 
 def profile(found: Specialization, values: Sequence[Any]) -> Profile:
     """Time the steps of a specialization on copies of the values."""
+    from .runtime.executor import NumpyExecutor
     from .runtime.profile import profile as measured
 
-    run = NumpyExecutor(found.plan) if isinstance(found.run, InterpretExecutor) else found.run
+    run = NumpyExecutor(found.plan) if found.executor == "interpret" else found.run
     return measured(run, found.plan, values)
 
 

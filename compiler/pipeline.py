@@ -7,15 +7,17 @@ rule of `compiler/rules/`. Planning begins where this list ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .ir.node import Graph
-from .passes.bisect import Finding, Run, find_change
 from .passes.canonicalize import canonicalize
 from .passes.cse import cse
 from .passes.manager import DEFAULT, Options, Pass, run_passes
 from .passes.simplify import simplify
 from .rules.rule import CANONICAL, SIMPLIFY, RuleSet
+
+if TYPE_CHECKING:
+    from .passes.bisect import Finding, Run
 
 PASSES = (
     Pass("canonicalize", canonicalize),  # one spelling: marks erased, views merged, constants on the right
@@ -96,4 +98,6 @@ def bisect(
         >>> print(bisect(graph, interpret, [2.0]))
         None
     """
+    from .passes.bisect import find_change
+
     return find_change(graph, run, values, PASSES, options, tolerance)

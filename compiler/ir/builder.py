@@ -13,7 +13,7 @@ import numpy as np
 
 from .literal import Literal
 from .node import NOWHERE, Loc, Node
-from .opdef import OPS, Attrs, Kind, OpDef, load_primitives
+from .opdef import OPS, Attrs, Kind, OpDef
 from .types import ArrayType, ScalarType, Type, holds_generator
 
 
@@ -40,7 +40,6 @@ class Builder:
     """
 
     def __init__(self, loc: Loc = NOWHERE, *, intern: bool = True) -> None:
-        load_primitives()
         self.loc = loc
         self._intern = intern
         self._interned: dict[Any, Node] = {}

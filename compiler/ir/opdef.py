@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -126,28 +126,81 @@ class OpDef:
         return get_op, (self.name,)
 
 
-OPS: dict[str, OpDef] = {}
+class Registry(dict[str, OpDef]):
+    """The primitives by name: a family is loaded when one of its ops is first asked for, all for a list.
+
+    Which family an op belongs to stands in `compiler/ops/__init__.py`; ops of the user's own are put in.
+    """
+
+    def __missing__(self, name: str) -> OpDef:
+        home = home_of(name)
+        if home is not None:
+            importlib.import_module(home)
+        if not dict.__contains__(self, name):
+            raise KeyError(name)
+        return self[name]
+
+    def __contains__(self, name: object) -> bool:
+        return dict.__contains__(self, name) or home_of(name) is not None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def load_all(self) -> None:
+        """Load every family."""
+        from ..ops import FAMILIES
+
+        for family in FAMILIES:
+            importlib.import_module(f"...ops.{family}", __name__)
+
+    def __iter__(self) -> Iterator[str]:
+        self.load_all()
+        return dict.__iter__(self)
+
+    def __len__(self) -> int:
+        self.load_all()
+        return dict.__len__(self)
+
+    def keys(self) -> Any:
+        self.load_all()
+        return dict.keys(self)
+
+    def values(self) -> Any:
+        self.load_all()
+        return dict.values(self)
+
+    def items(self) -> Any:
+        self.load_all()
+        return dict.items(self)
+
+
+def home_of(name: object) -> str | None:
+    """The module of a primitive's family; None for other names."""
+    from ..ops import FAMILY_OF
+
+    family = FAMILY_OF.get(name)  # type: ignore[call-overload]
+    return None if family is None else f"{__package__.rpartition('.')[0]}.ops.{family}"
+
+
+OPS = Registry()
 PLACES: dict[str, tuple[str, int]] = {}
 
 
 def register(op: OpDef) -> OpDef:
     """Add a primitive to the registry; its name must be new. `PLACES` remembers the file and line."""
-    if op.name in OPS:
-        raise ValueError(f"an op named {op.name!r} exists already")
-    OPS[op.name] = op
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
+    if dict.__contains__(OPS, op.name) or home_of(op.name) not in (None, frame.f_globals.get("__name__")):
+        raise ValueError(f"an op named {op.name!r} exists already")
+    OPS[op.name] = op
     PLACES[op.name] = frame.f_code.co_filename, frame.f_lineno
     return op
 
 
-def load_primitives() -> None:
-    """Fill the registry. Whatever makes nodes asks for it, so that importing Tapeless stays light."""
-    importlib.import_module("...ops", __name__)
-
-
 def get_op(name: str) -> OpDef:
     """The primitive of this name; KeyError names it if there is none."""
-    load_primitives()
     return OPS[name]

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from ..ir.node import Graph
 from ..ir.record import record
-from ..ir.text import graph_text
-from ..ir.verify import verify
 from ..rules.rule import RuleSet
 
 
@@ -52,19 +50,26 @@ def run_passes(graph: Graph, passes: Sequence[Pass], options: Options) -> Graph:
     Raises:
         VerifyError: under `TAPELESS_CHECK=1`, where a pass made an invalid graph.
     """
-    checked = os.environ.get("TAPELESS_CHECK", "") not in ("", "0")
+    check = _checker(os.environ.get("TAPELESS_CHECK", ""))
     dump = _dumper(graph.name, os.environ.get("TAPELESS_DUMP", ""))
-    if checked:
-        verify(graph, "tracing")
+    check(graph, "tracing")
     dump("traced", graph)
     for each in passes:
         if each.name in options.disabled:
             continue
         graph = each.run(graph, options)
-        if checked:
-            verify(graph, each.name)
+        check(graph, each.name)
         dump(each.name, graph)
     return graph
+
+
+def _checker(wanted: str) -> Callable[[Graph, str], object]:
+    """Verifies the graph after a stage; does nothing where that is not wanted."""
+    if wanted in ("", "0"):
+        return lambda graph, stage: None
+    from ..ir.verify import verify
+
+    return verify
 
 
 def _dumper(name: str, directory: str) -> Callable[[str, Graph], None]:
@@ -72,6 +77,7 @@ def _dumper(name: str, directory: str) -> Callable[[str, Graph], None]:
     if not directory:
         return lambda stage, graph: None
     from ..draw import dot_source
+    from ..ir.text import graph_text
 
     folder = Path(directory) / f"{next(_DUMPED):03d}-{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}"
     folder.mkdir(parents=True, exist_ok=True)

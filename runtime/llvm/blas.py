@@ -1,12 +1,14 @@
 """Matrix products through the BLAS that NumPy has loaded, called by address.
 
-threadpoolctl knows which libraries are in the process; the names and the width of integers differ between
-builds, so a candidate is used only if a small product through it is right.
+NumPy's compiled module is linked with it, and where names are looked up through what a library is linked
+with, asking that module is enough; elsewhere threadpoolctl knows which libraries are in the process. Names
+and the width of integers differ between builds: a candidate is used if a small product through it is right.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -21,7 +23,10 @@ _CALLS = {"s": ctypes.c_float, "d": ctypes.c_double}
 
 @record
 class Blas:
-    """Addresses of cblas_sgemm and cblas_dgemm, and the width of their integers in bits."""
+    """Addresses of cblas_sgemm and cblas_dgemm, and the width of their integers in bits.
+
+    `path` is the library that was asked for them.
+    """
 
     path: str
     integer_bits: int
@@ -75,22 +80,25 @@ def _is_right(function: Any, letter: str, bits: int) -> bool:
 @lru_cache(maxsize=1)
 def find() -> Blas | None:
     """The BLAS of this process; None where none is found or none computes right."""
-    try:
-        from threadpoolctl import threadpool_info
-    except ImportError:
-        return None
-    np.dot(np.ones((2, 2)), np.ones((2, 2)))
-    found = sorted(
-        (info for info in threadpool_info() if info.get("user_api") == "blas"),
-        key=lambda info: "numpy" not in info["filepath"],
-    )
-    for info in found:
-        library = ctypes.CDLL(info["filepath"])
+    for path in _candidates():
+        library = ctypes.CDLL(path)
         sgemm, bits = _address(library, "s")
         dgemm, also = _address(library, "d")
         if sgemm and dgemm and bits == also:
-            return Blas(info["filepath"], bits, sgemm, dgemm)
+            return Blas(path, bits, sgemm, dgemm)
     return None
+
+
+def _candidates() -> Iterator[str]:
+    """Libraries that may lead to NumPy's BLAS: its own module, then what threadpoolctl finds."""
+    yield str(importlib.import_module("numpy._core._multiarray_umath").__file__)
+    try:
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return
+    np.dot(np.ones((2, 2)), np.ones((2, 2)))
+    found = [info["filepath"] for info in threadpool_info() if info.get("user_api") == "blas"]
+    yield from sorted(found, key=lambda path: "numpy" not in path)
 
 
 def externals() -> dict[str, int]:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from tapeless.compiler import ops  # noqa: F401  (fills the registry)
 from tapeless.compiler.ir import Builder, Graph, Loc, Node
 from tapeless.compiler.ir.opdef import OPS, Sample
 from tapeless.compiler.ir.types import GENERATOR, ArrayType, TupleType, Type, array_type, scalar_type

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tapeless.compiler import ops, pipeline  # noqa: F401  (fill the registries)
+from tapeless.compiler import pipeline  # noqa: F401  (its rules fill the registry)
 from tapeless.compiler.ir import Builder, Graph, Loc, Node
 from tapeless.compiler.ir.parse import parse
 from tapeless.compiler.ir.types import array_type

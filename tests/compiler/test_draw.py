@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapeless.compiler import ops  # noqa: F401  (fills the registry)
 from tapeless.compiler.draw import dot_source, draw
 from tapeless.compiler.drawing.parts import Part
 from tapeless.compiler.drawing.scene import Link, Role, Scene, scene_of

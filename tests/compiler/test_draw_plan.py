@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapeless.compiler import ops  # noqa: F401  (fills the registry)
 from tapeless.compiler.draw import dot_source, draw, output_names
 from tapeless.compiler.drawing.plan_dot import MOST, Page, Tile, _tiles, bytes_text
 from tapeless.compiler.ir import Builder, Graph

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import tapeless as tl
-from tapeless.compiler import ops  # noqa: F401  (fills the registry)
 from tapeless.compiler.draw import DrawError, Drawing, dot_source, draw
 from tapeless.compiler.drawing import render as rendering
 from tapeless.compiler.drawing.render import find_dot, render, system_program, wheel_program

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapeless.compiler import ops  # noqa: F401  (fills the registry)
 from tapeless.compiler.draw import dot_source
 from tapeless.compiler.drawing.collapse import collapse
 from tapeless.compiler.drawing.labels import names_text

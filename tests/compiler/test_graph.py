@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapeless.compiler import ops  # noqa: F401  (fills the registry)
 from tapeless.compiler.ir import Builder, Graph, Loc, Node
 from tapeless.compiler.ir.builder import attrs_key
 from tapeless.compiler.ir.equal import structurally_equal

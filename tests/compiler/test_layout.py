@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapeless.compiler import ops as _registered  # noqa: F401
 from tapeless.compiler.ir import ArrayType, Builder, Kind, TupleType, Type
 from tapeless.compiler.ir.opdef import OPS, Sample
 from tapeless.compiler.ir.types import GENERATOR, array_type, scalar_type

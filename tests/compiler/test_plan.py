@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapeless.compiler import ops as _registered  # noqa: F401
 from tapeless.compiler.ir import Builder, Graph, Node
 from tapeless.compiler.ir.record import replace
 from tapeless.compiler.ir.types import array_type

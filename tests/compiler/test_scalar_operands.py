@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapeless.compiler import ops  # noqa: F401  (fills the registry)
 from tapeless.compiler.ir.opdef import OPS, Kind, Sample, TypeRuleError
 from tapeless.compiler.ir.types import array_type
 from tapeless.compiler.passes.bisect import same_value

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tapeless.compiler import ops  # noqa: F401  (fills the registry)
 from tapeless.compiler.ir import Builder, Graph, Loc, Node
 from tapeless.compiler.ir.literal import Literal
 from tapeless.compiler.ir.opdef import OPS

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapeless.compiler import ops as _registered  # noqa: F401
 from tapeless.compiler.ir import Builder, Graph, Loc, Node, ScalarType
 from tapeless.compiler.ir.types import array_type
 from tapeless.compiler.ops.view import path_step

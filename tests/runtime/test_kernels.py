@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapeless.compiler import ops as _registered  # noqa: F401
 from tapeless.compiler.ir import ArrayType, Builder, GeneratorType, Graph, Kind, Node, ScalarType, TupleType
 from tapeless.compiler.ir.opdef import OPS, OpDef, Sample
 from tapeless.compiler.ir.types import GENERATOR, Type, array_type, scalar_type

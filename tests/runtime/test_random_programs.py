@@ -12,7 +12,6 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tapeless.compiler import ops as _registered  # noqa: F401
 from tapeless.compiler.ir import ArrayType, Builder, Graph, Node, ScalarType, TypeRuleError
 from tapeless.compiler.ir.opdef import OPS
 from tapeless.compiler.ops.view import path_step, path_type
