@@ -22,6 +22,7 @@ from ...compiler.passes.fuse import fuse
 from ...compiler.passes.native import plan_native
 from ...compiler.passes.padding import merge_padding
 from ...compiler.passes.split_products import split_products
+from ...compiler.passes.transpose_once import transpose_once
 from ...compiler.plan import Place, Plan, Target
 from ..arena import Arena, empty, window
 from . import blas, cache, engine, threads
@@ -85,7 +86,7 @@ class NativeExecutor:
     def __init__(self, graph: Graph, layouts: Sequence[Any], targets: Sequence[Target]) -> None:
         updated = {graph.params[target.param] for target in targets if target.param is not None}
         products = add_products(batch_last(lower_contractions(merge_padding(graph))))
-        self.graph = fuse(split_products(products, updated), can_fuse)
+        self.graph = fuse(transpose_once(split_products(products, updated)), can_fuse)
         self.plan: Plan = plan_native(self.graph, layouts, targets, is_native)
         self._bases: dict[int, int] = {}
         self._constants = self._number_bases()

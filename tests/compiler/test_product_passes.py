@@ -10,6 +10,7 @@ import tapeless as tl
 from tapeless.compiler.ir.node import Graph
 from tapeless.compiler.passes.add_products import add_products
 from tapeless.compiler.passes.split_products import split_products
+from tapeless.compiler.passes.transpose_once import transpose_once
 from tapeless.runtime.interpret import interpret
 from tapeless.testing import count_ops
 
@@ -84,3 +85,17 @@ def test_products_with_updated_weights_are_cut(rows: int, depth: int, columns: i
     assert product.shape == ((rows, columns) if parts == 1 else (parts, rows, columns))
     agrees(graph, changed, arrays)
     assert split_products(graph, set()) is graph
+
+
+@pytest.mark.parametrize(("steps", "copies"), [(2, 0), (3, 1), (5, 1)])
+def test_a_weight_read_transposed_many_times_is_transposed_once(steps: int, copies: int) -> None:
+    def function(w: Any, x: Any) -> Any:
+        for _ in range(steps):
+            x = np.tanh(x @ w.T)
+        return x @ w
+
+    arrays = normals((4, 4), (3, 4))
+    graph = traced(function, *arrays)
+    changed = transpose_once(graph)
+    assert count_ops(changed)["copy"] == copies
+    agrees(graph, changed, arrays)
