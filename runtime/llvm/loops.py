@@ -43,6 +43,13 @@ def touched_by_vectors(statements: Sequence[Statement]) -> set[str]:
     return found
 
 
+def longest_vector(statements: Sequence[Statement]) -> int:
+    """How many iterations the longest vector loop has."""
+    loops = [s for s in statements if isinstance(s, Loop)]
+    lengths = [loop.extent if loop.kind == "vector" else longest_vector(loop.body) for loop in loops]
+    return max(lengths, default=0)
+
+
 def multiplies(statements: Sequence[Statement]) -> bool:
     """Whether there are sums of products among the statements."""
     return any(

@@ -27,11 +27,11 @@ from ...compiler.kernel.form import (
     Statement,
     Store,
 )
-from .loops import accumulates_in_vector, holds_vector, multiplies, touched_by_vectors
+from .loops import accumulates_in_vector, holds_vector, longest_vector, multiplies, touched_by_vectors
 from .operations import compute
 from .types import DType, NotPrintable, constant, literal, memory_type, scalar_type, suffix, value_type
 
-I64 = np.dtype(np.int64)
+I32, I64 = np.dtype(np.int32), np.dtype(np.int64)
 BOOL = np.dtype(bool)
 
 
@@ -412,9 +412,11 @@ class _Printer:
     def lane_mask(self, index: str, end: str) -> str:
         """Which lanes lie before the end."""
         left = self.let(f"sub nsw i64 {end}, {index}")
-        wide = self.splat(left, I64)
-        lanes = ", ".join(f"i64 {lane}" for lane in range(self.lanes))
-        return self.let(f"icmp slt <{self.lanes} x i64> <{lanes}>, {wide}")
+        few = self.let(f"icmp slt i64 {left}, {self.lanes}")
+        count = self.let(f"select i1 {few}, i64 {left}, i64 {self.lanes}")
+        wide = self.splat(self.let(f"trunc i64 {count} to i32"), I32)
+        lanes = ", ".join(f"i32 {lane}" for lane in range(self.lanes))
+        return self.let(f"icmp slt <{self.lanes} x i32> <{lanes}>, {wide}")
 
     def finish(self, running: _Running) -> None:
         """The value of an accumulator after its loops: lanes are folded if the vector loop was inside."""
@@ -486,12 +488,15 @@ def _neutral(accumulator: Accumulator) -> Any:
 def print_kernel(kernel: Kernel, symbol: str, module: Module, vector_bytes: int = 64) -> None:
     """Add a kernel's function to a module; vectors are twice as wide as a register of `vector_bytes`.
 
-    Sums of products keep many vectors in registers at once, so theirs are as wide as one register. Raises
-    NotPrintable for dtypes and ops without code.
+    They are narrower where every vector loop is shorter than half of them. Sums of products keep many vectors
+    in registers at once, so theirs are as wide as one register. Raises NotPrintable for dtypes and ops
+    without code.
     """
     touched = touched_by_vectors(kernel.body)
     dtypes = [arg.dtype for arg in kernel.args if arg.name in touched] or [arg.dtype for arg in kernel.args]
     widths = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"] or [dtype.itemsize for dtype in dtypes]
     registers = 1 if multiplies(kernel.body) else 2
     lanes = max(2, registers * vector_bytes // max(widths, default=8))
+    while lanes > 2 and 2 * longest_vector(kernel.body) <= lanes:
+        lanes //= 2
     module.functions.append(_Printer(kernel, symbol, module, lanes).function())
