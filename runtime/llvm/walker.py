@@ -96,6 +96,12 @@ out:
 }}
 """
 
+WALK_DECLARED = "declare void @walk(ptr, i64, ptr, ptr, i64, ptr)\n"
+SHARING_DECLARED = """
+declare void @start(ptr, i64, ptr, ptr, i64, ptr)
+declare void @share(ptr, ptr, i64, i64, i64, i64, i64, ptr)
+"""
+
 # A run is eight i64: table, steps, arguments, bases, the first base that arrays go to, whether to let the GIL
 # go, how many threads, and the shared slots.
 ENTER = f"""
@@ -165,11 +171,15 @@ def _python(name: str) -> int:
     return found
 
 
-def enter_text() -> str:
-    """The walker, the start with workers and the way in; `externals` has the addresses of what it names."""
+def module_texts() -> dict[int, str]:
+    """LLVM text by the level at which it is generated; `externals` has the addresses of what it names.
+
+    What every call and step goes through is generated with care, which takes most of the time, and the
+    sharing of steps among threads quickly.
+    """
     from . import threads
 
-    return WALK + threads.text() + ENTER
+    return {0: WALK_DECLARED + threads.text(), 1: WALK + SHARING_DECLARED + ENTER}
 
 
 def externals() -> dict[str, int]:
@@ -198,7 +208,8 @@ def library() -> Any:
     from . import cache
     from .engine import Library
 
-    return Library([cache.object_code(enter_text(), 1)], externals())
+    codes = [cache.object_code(text, level) for level, text in module_texts().items()]
+    return Library(codes, externals())
 
 
 @lru_cache(maxsize=1)
