@@ -5,7 +5,8 @@ smooth function g by a polynomial p, where |weight * (p - g)| is the relative er
 serves. The first coefficients are rounded to the dtype one after another, the later ones fitted anew each
 time (where 0 is inside the interval, higher powers cannot make good for lower ones, and all are rounded
 together). The result is runtime/llvm/mathematics/coefficients.py; names given on the command line are fitted
-anew, others kept. Needs mpmath.
+anew, others kept. `python docs/fit_coefficients.py tables` writes tables.py: functions in pieces, a fit for
+each, and the numbers that logarithms look up. Needs mpmath.
 """
 
 import sys
@@ -19,7 +20,8 @@ import mpmath
 import numpy as np
 from mpmath import mp, mpf
 
-FILE = Path(__file__).resolve().parent.parent / "runtime" / "llvm" / "mathematics" / "coefficients.py"
+FOLDER = Path(__file__).resolve().parent.parent / "runtime" / "llvm" / "mathematics"
+FILE, TABLES = FOLDER / "coefficients.py", FOLDER / "tables.py"
 Function = Callable[[mpf], mpf]
 ROUNDED_ONE_BY_ONE = 4
 
@@ -201,6 +203,14 @@ def log1p_rest(f: mpf) -> mpf:
     return (mpmath.log1p(f) - f + f * f / 2) / f**3
 
 
+def near_one_rest(z: mpf) -> mpf:
+    return (mpmath.log1p(z) - z) / z**2
+
+
+def near_one_weight(z: mpf) -> mpf:
+    return z**2 / mpmath.log1p(z)
+
+
 def cos_rest(r: mpf) -> mpf:
     return (mpmath.cos(r) - 1 + r**2 / 2) / r**4
 
@@ -284,6 +294,9 @@ FITS = [
         RATIO,
         {"f8": 8},
     ),
+    # log(1 + z) = z + z^2 p(z) where z is small
+    Fit("log_near", near_one_rest, near_one_weight, -1 / 63, 1 / 31, {"f4": 3}),
+    Fit("log_near", near_one_rest, near_one_weight, -1 / 31, 1 / 15, {"f8": 9}),
     # log2((1 + s) / (1 - s)) = s p(s^2), for float32 powers
     Fit("log2_ratio", of_square(log2_of_ratio), of_square(reciprocal(log2_of_ratio)), 0, RATIO, {"f8": 5}),
     odd("sin", mpmath.sin, EIGHTH, {"f4": 3, "f8": 6}),
@@ -335,9 +348,122 @@ FITS = [
 ]
 
 
+# ---- tables
+
+
+@dataclass(frozen=True)
+class InPieces:
+    """A function on [0, (count - 1/2) step] in pieces around the multiples of the step; it is odd."""
+
+    name: str
+    g: Function
+    dtype: str
+    step: float
+    count: int
+    terms: int
+    last: float
+
+
+IN_PIECES = [
+    InPieces("erf", mpmath.erf, "f4", 33 / 256, 32, 6, 4.0),
+    InPieces("erf", mpmath.erf, "f8", 25 / 64, 16, 14, 6.0),
+    InPieces("tanh", mpmath.tanh, "f4", 19 / 64, 32, 7, 9.25),
+]
+
+
+def piece(whole: InPieces, number: int) -> list[mpf]:
+    """Coefficients of g(number * step + t) in powers of t, of g(t) - t for the first piece."""
+    g, half, middle, terms = whole.g, whole.step * 0.505, mpf(whole.step) * number, {whole.dtype: whole.terms}
+    if number == 0:
+        terms = {whole.dtype: whole.terms - 1}
+        fit = Fit("", lambda t: g(t) / t - 1, lambda t: t / g(t), 1e-9, half, terms)
+        return [mpf(0), *fitted(fit, whole.dtype)[0]]
+    fit = Fit("", lambda t: g(middle + t), lambda t: 1 / g(middle + t), -half, half, terms)
+    return fitted(fit, whole.dtype)[0]
+
+
+# What products of ln2_high with the exponents are multiples of.
+LOG_UNIT = {"f4": mpf(2) ** -15, "f8": mpf(2) ** -42}
+
+
+def logarithms(dtype: str) -> list[list[mpf]]:
+    """1/m in few bits, and -log of it as a multiple of a unit and the rest, by the first bits of m."""
+    count, unit = (32 if dtype == "f4" else 16), LOG_UNIT[dtype]
+    rows: list[list[mpf]] = [[], [], []]
+    for j in range(count):
+        middle = 1 + (mpf(j) + mpf(1) / 2) / count
+        if j >= count // 2:
+            middle /= 2
+        inverse = mpf(1) if j in (0, count - 1) else mpmath.nint(256 / middle) / 256
+        exact = -mpmath.log(inverse)
+        high = mpmath.nint(exact / unit) * unit
+        for row, value in zip(rows, (inverse, high, rounded(exact - high, dtype)), strict=True):
+            row.append(value)
+    return rows
+
+
+def rows_text(rows: Sequence[Sequence[mpf]], indent: str) -> list[str]:
+    """Rows as lines of text."""
+    lines = []
+    for row in rows:
+        text = " ".join(hexadecimal(float(value)) for value in row)
+        parts = [f'{indent}    "{line}"' for line in wrap(text, 92, drop_whitespace=False)]
+        lines += [f"{indent}_row(", *parts, f"{indent}),"]
+    return lines
+
+
+def tables_text() -> str:
+    """The module of tables."""
+    lines = [
+        '"""Numbers that functions look up, written by `docs/fit_coefficients.py tables`."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from ....compiler.ir.record import record",
+        "",
+        "Row = tuple[float, ...]",
+        "",
+        "",
+        "def _row(text: str) -> Row:",
+        "    return tuple(map(float.fromhex, text.split()))",
+        "",
+        "",
+        "@record",
+        "class Pieces:",
+        '    """An odd function in pieces around the multiples of `step`, up to `last`.',
+        "",
+        "    A row for each power of the distance t, one number a piece; the first piece lacks a term t.",
+        '    """',
+        "",
+        "    step: float",
+        "    last: float",
+        "    rows: tuple[Row, ...]",
+        "",
+        "",
+        "PIECES = {",
+    ]
+    for whole in IN_PIECES:
+        columns = [piece(whole, number) for number in range(whole.count)]
+        lines += [
+            f'    ("{whole.name}", "{whole.dtype}"): Pieces(',
+            f"        {whole.step!r},",
+            f"        {whole.last!r},",
+            "        (",
+        ]
+        lines += [*rows_text(list(zip(*columns, strict=True)), "            "), "        ),", "    ),"]
+        print(f"{whole.name} {whole.dtype}: {whole.count} pieces of {whole.terms} terms")
+    lines += ["}", "# 1/m, and -log of it as a sum of two, by the first bits of m", "LOGARITHMS = {"]
+    for dtype in ("f4", "f8"):
+        lines += [f'    "{dtype}": (', *rows_text(logarithms(dtype), "        "), "    ),"]
+    return "\n".join([*lines, "}", ""])
+
+
 def main(names: Sequence[str]) -> None:
     """Fit the named tables (all without names) and write the file."""
     mp.dps = 60
+    if "tables" in names:
+        TABLES.write_text(tables_text(), encoding="utf-8")
+        return
     tables = previous()
     wanted = {(f.name, dtype) for f in FITS for dtype in f.terms}
     tables = {key: table for key, table in tables.items() if key in wanted}

@@ -57,10 +57,11 @@ class Writer(Protocol):
 
 @record
 class Target:
-    """What the text may count on: fused multiply-add, and AVX-512's `vscalef`."""
+    """What the text may count on: fused multiply-add, AVX-512's `vscalef`, its permutations of registers."""
 
     fma: bool
     scalef: bool
+    permute: bool = False
 
 
 @functools.lru_cache(maxsize=1)
@@ -69,7 +70,8 @@ def host_target() -> Target:
     from .. import engine
 
     features = engine.host()[1].split(",")
-    return Target("+fma" in features or "+neon" in features, "+avx512f" in features)
+    wide = "+avx512f" in features
+    return Target("+fma" in features or "+neon" in features, wide, wide)
 
 
 @record(eq=False)

@@ -12,6 +12,7 @@ from .constants import constants, table
 from .exponential import Whole, expm1_pair, power_of_two, reduced, scaled
 from .logarithm import log_of_pair
 from .pairs import Pair, quick_sum, remaining, two_product
+from .pieces import by_pieces
 
 _ROOT_PI_INVERSE = float.fromhex("0x1.20dd750429b6dp-1")
 _ROOT_TWO_PI_INVERSE = float.fromhex("0x1.9884533d43651p-2")
@@ -21,6 +22,8 @@ _MILLS = (1.0, -1.0, 3.0, -15.0, 105.0, -945.0)
 
 
 def erf(x: Value) -> Value:
+    if x.emitter.target.permute:
+        return with_sign(by_pieces("erf", magnitude(x)), x)
     c = constants(x.dtype)
     a = smaller(magnitude(x), c.erf_one)
     z = x * x

@@ -14,6 +14,8 @@ from .builder import Value, fma, larger, magnitude, polynomial, smaller, where, 
 from .constants import Constants, constants, table
 from .logarithm import joined
 from .pairs import Pair, remaining
+from .pieces import by_pieces
+from .registers import scaled_by_power
 
 
 @record
@@ -43,38 +45,10 @@ def scaled(p: Value, k: Whole) -> Value:
     """p * 2^k, rounded once; k may leave the range of exponents by one binade and subnormal numbers."""
     e, c = p.emitter, constants(p.dtype)
     if e.target.scalef and e.lanes * p.dtype.itemsize % 64 == 0 and e.lanes:
-        return _scalef(p, k.value)
+        return scaled_by_power(p, k.value)
     half = fma(k.value, 0.5, c.magic)
     rest = (k.value - (half - c.magic)) + c.magic
     return (p * power_of_two(half)) * power_of_two(rest)
-
-
-def _scalef(p: Value, k: Value) -> Value:
-    """AVX-512's p * 2^k, one register at a time."""
-    e, dtype = p.emitter, p.dtype
-    lanes = 64 // dtype.itemsize
-    kind = "ps" if dtype.itemsize == 4 else "pd"
-    scalar = "float" if dtype.itemsize == 4 else "double"
-    type_ = f"<{lanes} x {scalar}>"
-    name = f"@llvm.x86.avx512.mask.scalef.{kind}.512"
-    e.writer.declare(f"declare {type_} {name}({type_}, {type_}, {type_}, i{lanes}, i32 immarg)")
-    parts = []
-    for start in range(0, e.lanes, lanes):
-        mask = ", ".join(f"i32 {i}" for i in range(start, start + lanes))
-        pick = f"{e.type(dtype)} poison, <{lanes} x i32> <{mask}>"
-        a = e.let(f"shufflevector {e.type(dtype)} {p.text}, {pick}", dtype).text
-        b = e.let(f"shufflevector {e.type(dtype)} {k.text}, {pick}", dtype).text
-        call = f"call {type_} {name}({type_} {a}, {type_} {b}, {type_} zeroinitializer, i{lanes} -1, i32 4)"
-        parts.append(e.let(call, dtype).text)
-    while len(parts) > 1:
-        mask = ", ".join(f"i32 {i}" for i in range(2 * lanes))
-        type_ = f"<{lanes} x {scalar}>"
-        parts = [
-            e.let(f"shufflevector {type_} {a}, {type_} {b}, <{2 * lanes} x i32> <{mask}>", dtype).text
-            for a, b in zip(parts[::2], parts[1::2], strict=True)
-        ]
-        lanes *= 2
-    return Value(e, parts[0], dtype)
 
 
 def reduced(x: Value) -> tuple[Value, Whole]:
@@ -125,6 +99,8 @@ def expm1(x: Value) -> Value:
 def tanh(x: Value) -> Value:
     """t / (t + 2) with t = e^(2|x|) - 1, and what rounding takes from t + 2 given back."""
     c = constants(x.dtype)
+    if x.emitter.target.permute and x.dtype.itemsize == 4:
+        return with_sign(by_pieces("tanh", magnitude(x)), x)
     q, k = expm1_parts(smaller(magnitude(x), c.tanh_one) * 2.0)
     power = power_of_two(k.shifted)
     t = fma(power, q, power - 1.0)

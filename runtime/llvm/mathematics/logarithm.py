@@ -10,6 +10,8 @@ from __future__ import annotations
 from .builder import Value, fma, magnitude, polynomial, where
 from .constants import constants, table
 from .pairs import quick_sum
+from .registers import exponent, looked_up, mantissa_around_one
+from .tables import LOGARITHMS
 
 
 def apart(x: Value) -> tuple[Value, Value]:
@@ -59,7 +61,27 @@ def ends(x: Value, result: Value) -> Value:
     return where(x > 0.0, where(x < float("inf"), result, x), below)
 
 
+def log_looked_up(x: Value) -> Value:
+    """k log 2 - log r + log(1 + z) with z = m r - 1 small and r looked up by the first bits of m.
+
+    Around 1, r is 1. The sum of the first two terms' high parts is exact. The ends need no care: for 0 and
+    infinity k is infinite, and m is NaN for negative numbers.
+    """
+    c = constants(x.dtype)
+    inverse, high, low = LOGARITHMS[x.dtype.str[1:]]
+    m = mantissa_around_one(x)
+    k = exponent(x) - exponent(m)
+    index = m.bits().shifted_right(c.mantissa - (5 if x.dtype.itemsize == 4 else 4))
+    symbol = f"tl_log_{x.dtype.str[1:]}"
+    z = fma(m, looked_up(f"{symbol}_r", inverse, index, x.dtype), -1.0)
+    high_part = fma(k, c.ln2_high, looked_up(f"{symbol}_h", high, index, x.dtype))
+    low_part = fma(k, c.ln2_low, looked_up(f"{symbol}_l", low, index, x.dtype))
+    return high_part + (z + fma(z * z, polynomial(z, table("log_near", x)), low_part))
+
+
 def log(x: Value) -> Value:
+    if x.emitter.target.permute:
+        return log_looked_up(x)
     m, k = apart(x)
     return ends(x, joined(m - 1.0, k))
 

@@ -18,6 +18,7 @@ from tapeless.runtime.llvm.mathematics import FUNCTIONS
 from tapeless.runtime.llvm.mathematics.alone import compiled, module
 from tapeless.runtime.llvm.mathematics.builder import Target
 from tapeless.runtime.llvm.mathematics.coefficients import TABLES
+from tapeless.runtime.llvm.mathematics.tables import LOGARITHMS, PIECES
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 MEASURE = runpy.run_path(str(DOCS / "measure_mathematics.py"))
@@ -25,6 +26,7 @@ UNARY, BINARY, F4, F8 = (MEASURE[name] for name in ("UNARY", "BINARY", "F4", "F8
 NAMES = [*UNARY, *BINARY]
 DTYPES = [pytest.param(F4, id="float32"), pytest.param(F8, id="float64")]
 UNFUSED = Target(fma=False, scalef=False)
+NOT_LOOKED_UP = Target(fma=True, scalef=False)
 
 
 def operands_of(name: str, dtype: Any, count: int, seed: int = 0) -> tuple[Any, ...]:
@@ -92,7 +94,8 @@ def test_special_values_are_of_numpys_kind(name: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
-    "name", ["exp", "log1p", "sin", "tan", "tanh", "erfc", "arctan2", "power", "fmod", "cbrt"]
+    "name",
+    ["exp", "log", "log1p", "sin", "tan", "tanh", "erf", "erfc", "arctan2", "power", "fmod", "cbrt"],
 )
 def test_lanes_do_not_change_a_bit(name: str, dtype: Any) -> None:
     operands = operands_of(name, dtype, 300) if name != "fmod" else operands_of("arctan2", dtype, 300)
@@ -120,6 +123,45 @@ def test_without_fused_instructions(name: str, dtype: Any) -> None:
     got = compiled(name, [dtype] * len(operands), 8, UNFUSED)(*operands)
     error, at = largest_error(name, dtype, operands, got)
     assert error <= 2, at
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["log", "erf", "tanh", "xlogy", "entr", "logit"])
+def test_without_tables(name: str, dtype: Any) -> None:
+    """What machines without permutations of registers compute."""
+    operands = operands_of(name, dtype, 240 if dtype == F8 else 60_000, seed=2)
+    text, _ = module(name, [dtype] * len(operands), 16, NOT_LOOKED_UP)
+    assert "@llvm.x86" not in text
+    got = compiled(name, [dtype] * len(operands), 16, NOT_LOOKED_UP)(*operands)
+    error, at = largest_error(name, dtype, operands, got)
+    assert error <= 2, at
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["log", "erf", "tanh"])
+def test_special_values_without_tables(name: str, dtype: Any) -> None:
+    reference: Any = getattr(np, name, None) or getattr(scipy.special, name)
+    with np.errstate(all="ignore"):
+        points = np.array([v for s in MEASURE["SPECIAL"] for v in (s, -s)]).astype(dtype)
+        wanted = kinds(reference(points))
+    for lanes in (0, 16):
+        got = compiled(name, [dtype], lanes, NOT_LOOKED_UP)(points)
+        assert [points[i] for i in np.flatnonzero(kinds(got) != wanted)] == []
+
+
+@pytest.mark.parametrize("key", sorted(PIECES))
+def test_pieces_meet_and_end_at_one(key: tuple[str, str]) -> None:
+    """Beside the ends of the pieces, and from the last one on."""
+    name, dtype = key
+    pieces = PIECES[key]
+    ends = (np.arange(len(pieces.rows[0])) + 0.5) * pieces.step
+    x = ends.astype(dtype)
+    x = np.concatenate([x, np.nextafter(x, 0, dtype=dtype), np.nextafter(x, 9, dtype=dtype)])
+    got = compiled(name, [np.dtype(dtype)], MEASURE["lanes"](np.dtype(dtype)))(x)
+    assert largest_error(name, np.dtype(dtype), (x,), got)[0] <= 2
+    far = np.array([pieces.last, 2 * pieces.last, np.inf], dtype)
+    got = compiled(name, [np.dtype(dtype)], MEASURE["lanes"](np.dtype(dtype)))(np.concatenate([far, -far]))
+    np.testing.assert_array_equal(got, [1, 1, 1, -1, -1, -1])
 
 
 # Hard cases of the reduction: numbers closest to a multiple of pi/2 (Muller et al., Handbook of Floating-
@@ -180,3 +222,21 @@ def test_coefficients_are_those_of_the_script(name: str, dtype: str) -> None:
         found, error = script["fitted"](fit, dtype)
     assert tuple(map(float, found)) == TABLES[name, dtype]
     assert error < (-26 if dtype == "f4" else -54) + (name == "exp2")
+
+
+@pytest.mark.parametrize(("name", "dtype"), sorted(PIECES))
+def test_pieces_are_those_of_the_script(name: str, dtype: str) -> None:
+    script = runpy.run_path(str(DOCS / "fit_coefficients.py"))
+    whole = next(w for w in script["IN_PIECES"] if (w.name, w.dtype) == (name, dtype))
+    with mpmath.workdps(60):
+        for number in (0, 3):
+            found = tuple(map(float, script["piece"](whole, number)))
+            assert found == tuple(row[number] for row in PIECES[name, dtype].rows)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_looked_up_logarithms_are_those_of_the_script(dtype: str) -> None:
+    script = runpy.run_path(str(DOCS / "fit_coefficients.py"))
+    with mpmath.workdps(60):
+        found = tuple(tuple(map(float, row)) for row in script["logarithms"](dtype))
+    assert found == LOGARITHMS[dtype]

@@ -1,0 +1,118 @@
+"""Instructions of AVX-512 that the text can only say for one register at a time.
+
+A value of several registers is taken apart and put together again; one that fills less is padded, so that
+scalars and short vectors have the same bits as long ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..types import DType, literal, scalar_type
+from .builder import Value
+
+REGISTER_BYTES = 64
+
+
+def register_type(dtype: DType) -> str:
+    """The type of one register of a dtype."""
+    return f"<{REGISTER_BYTES // dtype.itemsize} x {scalar_type(dtype)}>"
+
+
+def register_suffix(dtype: DType) -> str:
+    """What the names of instructions end in: `ps.512` or `pd.512`."""
+    return f"p{'s' if dtype.itemsize == 4 else 'd'}.512"
+
+
+def on_registers(write: Callable[..., str], dtype: DType, *values: Value) -> Value:
+    """The value of the instructions that `write` gives for one register of each of the values."""
+    e = values[0].emitter
+    made = [e.let(write(*texts), dtype).text for texts in zip(*map(_apart, values), strict=True)]
+    return Value(e, _together(made, values[0], dtype), dtype)
+
+
+def _apart(x: Value) -> list[str]:
+    """The value as registers."""
+    e, dtype = x.emitter, x.dtype
+    lanes = REGISTER_BYTES // dtype.itemsize
+    if e.lanes == lanes:
+        return [x.text]
+    if e.lanes == 0:
+        one = f"{register_type(dtype)} poison, {scalar_type(dtype)} {x.text}, i64 0"
+        return [e.let(f"insertelement {one}", dtype).text]
+    type_ = e.type(dtype)
+    starts = range(0, e.lanes, lanes) if e.lanes > lanes else [0]
+    picked = [[start + i if i < e.lanes else 0 for i in range(lanes)] for start in starts]
+    return [e.let(f"shufflevector {type_} {x.text}, {type_} poison, {_mask(p)}", dtype).text for p in picked]
+
+
+def _together(parts: list[str], like: Value, dtype: DType) -> str:
+    """Registers as one value with the lanes of another."""
+    e = like.emitter
+    lanes = REGISTER_BYTES // dtype.itemsize
+    type_ = register_type(dtype)
+    if e.lanes == 0:
+        return e.let(f"extractelement {type_} {parts[0]}, i64 0", dtype).text
+    if e.lanes < lanes:
+        return e.let(f"shufflevector {type_} {parts[0]}, {type_} poison, {_mask(range(e.lanes))}", dtype).text
+    while len(parts) > 1:
+        type_ = f"<{lanes} x {scalar_type(dtype)}>"
+        parts = [
+            e.let(f"shufflevector {type_} {a}, {type_} {b}, {_mask(range(2 * lanes))}", dtype).text
+            for a, b in zip(parts[::2], parts[1::2], strict=True)
+        ]
+        lanes *= 2
+    return parts[0]
+
+
+def _mask(lanes: range | list[int]) -> str:
+    return f"<{len(lanes)} x i32> <{', '.join(f'i32 {i}' for i in lanes)}>"
+
+
+def scaled_by_power(p: Value, k: Value) -> Value:
+    """p * 2^floor(k), rounded once."""
+    type_, lanes = register_type(p.dtype), REGISTER_BYTES // p.dtype.itemsize
+    name = f"@llvm.x86.avx512.mask.scalef.{register_suffix(p.dtype)}"
+    p.emitter.writer.declare(f"declare {type_} {name}({type_}, {type_}, {type_}, i{lanes}, i32 immarg)")
+    rest = f"{type_} zeroinitializer, i{lanes} -1, i32 4"
+    return on_registers(lambda a, b: f"call {type_} {name}({type_} {a}, {type_} {b}, {rest})", p.dtype, p, k)
+
+
+def exponent(x: Value) -> Value:
+    """The whole part of log2 |x| as a float, -inf for 0 and inf for infinity."""
+    type_, lanes = register_type(x.dtype), REGISTER_BYTES // x.dtype.itemsize
+    name = f"@llvm.x86.avx512.mask.getexp.{register_suffix(x.dtype)}"
+    x.emitter.writer.declare(f"declare {type_} {name}({type_}, {type_}, i{lanes}, i32 immarg)")
+    rest = f"{type_} zeroinitializer, i{lanes} -1, i32 4"
+    return on_registers(lambda a: f"call {type_} {name}({type_} {a}, {rest})", x.dtype, x)
+
+
+# The interval [3/4, 3/2), and NaN for negative numbers (Intel's manual, VGETMANTPD).
+_AROUND_ONE, _NO_NEGATIVES = 3, 2 << 2
+
+
+def mantissa_around_one(x: Value) -> Value:
+    """x / 2^k within [3/4, 3/2); NaN where x is negative, ±1 for 0 and infinity."""
+    type_, lanes = register_type(x.dtype), REGISTER_BYTES // x.dtype.itemsize
+    name = f"@llvm.x86.avx512.mask.getmant.{register_suffix(x.dtype)}"
+    x.emitter.writer.declare(f"declare {type_} {name}({type_}, i32 immarg, {type_}, i{lanes}, i32 immarg)")
+    rest = f"i32 {_AROUND_ONE | _NO_NEGATIVES}, {type_} zeroinitializer, i{lanes} -1, i32 4"
+    return on_registers(lambda a: f"call {type_} {name}({type_} {a}, {rest})", x.dtype, x)
+
+
+def looked_up(symbol: str, row: tuple[float, ...], index: Value, dtype: DType) -> Value:
+    """The numbers of a row of two registers at the places that the low bits of an index give."""
+    e, type_, lanes = index.emitter, register_type(dtype), REGISTER_BYTES // dtype.itemsize
+    halves = []
+    for half, numbers in (("low", row[:lanes]), ("high", row[lanes:])):
+        texts = ", ".join(f"{scalar_type(dtype)} {literal(number, dtype)}" for number in numbers)
+        place = f"@{symbol}_{half}"
+        e.writer.declare(f"{place} = internal constant {type_} <{texts}>, align {REGISTER_BYTES}")
+        halves.append(e.let(f"load {type_}, ptr {place}, align {REGISTER_BYTES}", dtype).text)
+    low, high = halves
+    name = f"@llvm.x86.avx512.vpermi2var.{register_suffix(dtype)}"
+    whole = register_type(index.dtype)
+    e.writer.declare(f"declare {type_} {name}({type_}, {whole}, {type_})")
+    return on_registers(
+        lambda i: f"call {type_} {name}({type_} {low}, {whole} {i}, {type_} {high})", dtype, index
+    )
