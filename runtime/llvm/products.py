@@ -203,7 +203,7 @@ done:""")
 def _pack(shape: Shape) -> str:
     """`pack`: copy `count` columns of a panel, so that its rows lie one behind the other."""
     f = _Function(shape)
-    f.add("define internal void @pack(ptr %to, ptr %from, i64 %b_row, i64 %depth, i64 %count) {\nentry:")
+    f.add("define void @pack(ptr %to, ptr %from, i64 %b_row, i64 %depth, i64 %count) {\nentry:")
     masks = [f.mask(f.let(f"sub nsw i64 %count, {j * shape.lanes}")) for j in range(WIDTH)]
     f.add("""
   br label %loop
@@ -245,7 +245,7 @@ def _turn(shape: Shape) -> str:
         return first, second
 
     f.add(f"""
-define internal void @turn(ptr %to, ptr %from, i64 %b_column, i64 %depth, i64 %count) {{
+define void @turn(ptr %to, ptr %from, i64 %b_column, i64 %depth, i64 %count) {{
 entry:
   %square = alloca [{2 * lanes * bytes_} x i8], align 64
   %final = sub nsw i64 %count, 1
@@ -377,13 +377,24 @@ out:
 }}"""
 
 
-def product_text(shape: Shape) -> str:
-    """`product`: through the stack, blocks of rows, blocks of the summed axis, panels."""
+def packing_text(shape: Shape) -> str:
+    """`pack` and `turn`."""
     f = _Function(shape)
     f.add(_pack(shape))
     f.add(_turn(shape))
+    return f.text()
+
+
+def product_text(shape: Shape) -> str:
+    """`product`: through the stack, blocks of rows, blocks of the summed axis, panels.
+
+    It is the frame of what takes the time, tiles and packing, so it is generated at level 0.
+    """
+    f = _Function(shape)
     f.add(_panel(shape))
     f.add(f"""
+declare void @pack(ptr, ptr, i64, i64, i64)
+declare void @turn(ptr, ptr, i64, i64, i64)
 define void @product(ptr noalias readonly %args, i64 %begin, i64 %end) {{
 entry:
   %packed = alloca [{DEPTH * shape.row} x i8], align 64
@@ -497,7 +508,9 @@ class Code:
         self.shape = shape_of(dtype, vector_bytes)
         self.lock = threading.Lock()
         self.tiles = np.zeros(WIDTH * self.shape.rows.bit_length(), np.int64)
-        self.libraries = [engine.Library([cache.object_code(product_text(self.shape), 1)], {})]
+        texts = {0: product_text(self.shape), 1: packing_text(self.shape)}
+        codes = [cache.object_code(text, level) for level, text in texts.items()]
+        self.libraries = [engine.Library(codes, {})]
         self.product = self.libraries[0].address("product")
 
     def need(self, rows: int, columns: int) -> None:
