@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import os
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -102,9 +103,104 @@ def _candidates() -> Iterator[str]:
 
 
 def externals() -> dict[str, int]:
-    """The addresses of what `gemm_function` calls."""
+    """The addresses of what `gemm_function` names."""
     found = find()
-    return {} if found is None else {"tapeless_sgemm": found.sgemm, "tapeless_dgemm": found.dgemm}
+    if found is None:
+        return {}
+    names = {"tapeless_sgemm": found.sgemm, "tapeless_dgemm": found.dgemm}
+    control = thread_control()
+    if control is not None:
+        names |= zip(("tapeless_blas_get", "tapeless_blas_set"), control, strict=True)
+    return names | {"tapeless_blas_held": _held.ctypes.data}
+
+
+# A lock, how many products are running, and how many threads BLAS had before the first of them, in i64.
+_held = np.zeros(3, np.int64)
+
+_HOLD = """
+@tapeless_blas_held = external global [3 x i64]
+declare i32 @tapeless_blas_get()
+declare void @tapeless_blas_set(i32)
+
+define internal void @lock_blas() {
+entry:
+  br label %try
+try:
+  %had = atomicrmw xchg ptr @tapeless_blas_held, i64 1 seq_cst
+  %free = icmp eq i64 %had, 0
+  br i1 %free, label %out, label %try
+out:
+  ret void
+}
+
+define internal void @hold_blas() {
+entry:
+  call void @lock_blas()
+  %p_users = getelementptr i64, ptr @tapeless_blas_held, i64 1
+  %users = load i64, ptr %p_users, align 8
+  %more = add i64 %users, 1
+  store i64 %more, ptr %p_users, align 8
+  %first = icmp eq i64 %users, 0
+  br i1 %first, label %set, label %out
+set:
+  %had = call i32 @tapeless_blas_get()
+  %wide = sext i32 %had to i64
+  %p_had = getelementptr i64, ptr @tapeless_blas_held, i64 2
+  store i64 %wide, ptr %p_had, align 8
+  call void @tapeless_blas_set(i32 1)
+  br label %out
+out:
+  store atomic i64 0, ptr @tapeless_blas_held release, align 8
+  ret void
+}
+
+define internal void @free_blas() {
+entry:
+  call void @lock_blas()
+  %p_users = getelementptr i64, ptr @tapeless_blas_held, i64 1
+  %users = load i64, ptr %p_users, align 8
+  %fewer = sub i64 %users, 1
+  store i64 %fewer, ptr %p_users, align 8
+  %last = icmp eq i64 %fewer, 0
+  br i1 %last, label %set, label %out
+set:
+  %p_had = getelementptr i64, ptr @tapeless_blas_held, i64 2
+  %had = load i64, ptr %p_had, align 8
+  %narrow = trunc i64 %had to i32
+  call void @tapeless_blas_set(i32 %narrow)
+  br label %out
+out:
+  store atomic i64 0, ptr @tapeless_blas_held release, align 8
+  ret void
+}
+"""
+
+_HOLD_NOTHING = """
+define internal void @hold_blas() {
+  ret void
+}
+define internal void @free_blas() {
+  ret void
+}
+"""
+
+
+def hold_text() -> str:
+    """LLVM text of what keeps BLAS at one thread while products run, on all threads of the process."""
+    return _HOLD if thread_control() is not None else _HOLD_NOTHING
+
+
+def _forget() -> None:
+    """A forked child runs no product of its parent's."""
+    if _held[1]:
+        control = thread_control()
+        if control is not None:
+            ctypes.CFUNCTYPE(None, ctypes.c_int)(control[1])(int(_held[2]))
+    _held[:] = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def thread_control() -> tuple[int, int] | None:
@@ -129,10 +225,12 @@ def thread_control() -> tuple[int, int] | None:
 def gemm_function(symbol: str, dtype: Any, blas: Blas) -> str:
     """LLVM text of `void symbol(ptr args, i64 begin, i64 end)`: rows begin … end - 1 of a product.
 
-    BLAS' own function is called by the name that `externals` gives it.
+    BLAS' own function is called by the name that `externals` gives it, on one thread, for blocks of rows that
+    do not depend on begin and end where those are multiples of the block: so the bits of a product do not
+    depend on the number of threads.
 
     The argument block: A, B, C, then as integers transpose A, transpose B, n, k, lda, ldb, ldc, the distances
-    of A's and C's rows in elements, then the bits of alpha and beta as doubles.
+    of A's and C's rows in elements, the bits of alpha and beta as doubles, and the rows of a block.
     """
     real = "float" if np.dtype(dtype).char == "f" else "double"
     integer = f"i{blas.integer_bits}"
@@ -157,12 +255,24 @@ def gemm_function(symbol: str, dtype: Any, blas: Blas) -> str:
         else:
             lines.append(f"  %{name} = trunc i64 %w{name} to {wanted}")
     lines += [
-        "  %count = sub nsw i64 %end, %begin",
+        "  %pblock = getelementptr i64, ptr %args, i64 14",
+        "  %block = load i64, ptr %pblock, align 8",
+        "  call void @hold_blas()",
+        "  br label %head",
+        "head:",
+        "  %row = phi i64 [ %begin, %entry ], [ %next, %body ]",
+        "  %more = icmp slt i64 %row, %end",
+        "  br i1 %more, label %body, label %out",
+        "body:",
+        "  %after = add nsw i64 %row, %block",
+        "  %inside = icmp slt i64 %after, %end",
+        "  %next = select i1 %inside, i64 %after, i64 %end",
+        "  %count = sub nsw i64 %next, %row",
         "  %m = add i64 %count, 0" if integer == "i64" else f"  %m = trunc i64 %count to {integer}",
     ]
     for letter in "ac":
         lines += [
-            f"  %skip{letter} = mul nsw i64 %begin, %row{letter}",
+            f"  %skip{letter} = mul nsw i64 %row, %row{letter}",
             f"  %{letter} = getelementptr {real}, ptr %{letter}0, i64 %skip{letter}",
         ]
     for number, name in enumerate(("alpha", "beta"), start=12):
@@ -178,6 +288,9 @@ def gemm_function(symbol: str, dtype: Any, blas: Blas) -> str:
         f"  call void @{gemm}(i32 {ROW_MAJOR}, i32 %ta, i32 %tb, {integer} %m, {integer} %n, {integer} %k, "
         f"{real} %alpha, ptr %a, {integer} %lda, ptr %b, {integer} %ldb, {real} %beta, ptr %c, "
         f"{integer} %ldc)",
+        "  br label %head",
+        "out:",
+        "  call void @free_blas()",
         "  ret void",
         "}",
     ]

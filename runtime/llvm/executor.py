@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.ir.node import Graph, Node
+from ...compiler.ir.opdef import Kind
 from ...compiler.ir.types import ArrayType
 from ...compiler.kernel.lower import REDUCTIONS, accumulator_of
 from ...compiler.passes.add_products import add_products
@@ -48,6 +49,15 @@ def is_native(node: Node) -> bool:
     if node.op.name == "contract_windows":
         return dtype in (np.float32, np.float64)
     return node.op.name in ("matmul", "add_matmul") and dtype in (np.float32, np.float64)
+
+
+def has_native_form(node: Node) -> bool:
+    """Whether a step of an optimised graph usually becomes native code."""
+    if is_native(node) or node.op.name in ("einsum", "gather", "scatter", "scatter_add", "get"):
+        return True
+    if not all(isinstance(n.type, ArrayType) for n in (node, *node.inputs)):
+        return False
+    return (node.op.kind is Kind.ELEMENTWISE or node.op.name in REDUCTIONS) and can_fuse(node)
 
 
 def can_fuse(node: Node) -> bool:

@@ -402,26 +402,17 @@ class TableBuilder:
             return None
         symbol = f"gemm_{dtype.char}"
         if symbol not in self.code.products:
+            first = [] if self.code.products else [blas.hold_text()]
+            self.code.module(0).functions += [*first, blas.gemm_function(symbol, dtype, found)]
             self.code.products[symbol] = None
-            self.code.module(0).functions.append(blas.gemm_function(symbol, dtype, found))
         assert isinstance(x.type, ArrayType)
         m, n, k = output.type.shape[-2], output.type.shape[-1], x.type.shape[-1]
         row_a = a[1] if a[0] == blas.NO_TRANSPOSE else 1
-        numbers = [
-            a[0],
-            b[0],
-            n,
-            k,
-            a[1],
-            b[1],
-            strides[-2],
-            row_a,
-            strides[-2],
-            _bits(alpha),
-            _bits(float(adds)),
-        ]
+        block = max(16, min(128, -(-m // 64) * 16))
+        shape = [a[0], b[0], n, k, a[1], b[1], strides[-2], row_a, strides[-2]]
+        numbers = [*shape, _bits(alpha), _bits(float(adds)), block]
         cost = 2 * m * n * k / (80 if dtype.char == "f" else 40)
-        grain = 8 if cost > LEAST_SHARED else 0
+        grain = block if cost > LEAST_SHARED else 0
         steps = []
         places = [self.place(v) for v in (x, y, output)]
         for index in np.ndindex(*output.type.shape[:-2]):

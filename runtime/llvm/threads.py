@@ -21,8 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from . import blas
-
 _FUTEX = {"x86_64": 202, "aarch64": 98}
 _SPINS = 20_000
 
@@ -87,13 +85,11 @@ single:
   call void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 1, ptr %shared)
   ret void
 together:
-  %had = call i64 @blas_single()
   %cpu = call i32 @sched_getcpu()
   %cpuw = sext i32 %cpu to i64
   %p_cpu = getelementptr i64, ptr %shared, i64 {cpu}
   store i64 %cpuw, ptr %p_cpu, align 8
   call void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %threads, ptr %shared)
-  call void @blas_restore(i64 %had)
   ret void
 }
 
@@ -336,39 +332,12 @@ out:
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
-_BLAS_CONTROL = """
-declare i32 @tapeless_blas_get()
-declare void @tapeless_blas_set(i32)
-
-define i64 @blas_single() {
-  %had = call i32 @tapeless_blas_get()
-  call void @tapeless_blas_set(i32 1)
-  %wide = sext i32 %had to i64
-  ret i64 %wide
-}
-define void @blas_restore(i64 %had) {
-  %narrow = trunc i64 %had to i32
-  call void @tapeless_blas_set(i32 %narrow)
-  ret void
-}
-"""
-
-_NO_BLAS_CONTROL = """
-define i64 @blas_single() {
-  ret i64 0
-}
-define void @blas_restore(i64 %had) {
-  ret void
-}
-"""
-
 
 def text() -> str:
     """LLVM text of `start` and, where workers can be had, of what they run."""
     if not supported():
         return _ALONE
-    control = blas.thread_control()
-    made = _WITH_WORKERS + (_NO_BLAS_CONTROL if control is None else _BLAS_CONTROL)
+    made = _WITH_WORKERS
     pauses, declared = pause()
     values: dict[str, Any] = {
         **SHARED,
@@ -386,11 +355,7 @@ def text() -> str:
 def externals() -> dict[str, int]:
     """The addresses of what `text` and the walker call."""
     calls = ("sched_yield", "sched_getcpu", "sched_getaffinity", "sched_setaffinity", "syscall")
-    names = calls if supported() else ()
-    control = blas.thread_control() or ()
-    return {name: libc(name) for name in names} | dict(
-        zip(("tapeless_blas_get", "tapeless_blas_set"), control, strict=False)
-    )
+    return {name: libc(name) for name in calls} if supported() else {}
 
 
 class Pool:

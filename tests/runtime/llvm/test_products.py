@@ -1,6 +1,7 @@
 """Matrix products by tiles of our own: every cut of rows, columns and depth, every layout, any threads."""
 
 import ctypes
+import threading
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
@@ -209,3 +210,50 @@ def test_a_weight_that_the_product_itself_reads_is_not_written_too_early() -> No
     wanted = w - 0.1 * (w.T @ x)
     tl.compile(lambda w, x: w.__isub__(0.1 * (w.T @ x)), executor="native")(w, x)
     np.testing.assert_allclose(w, wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_products_of_blas_do_not_depend_on_threads(
+    dtype: str, threads: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "vector_bytes", lambda: 32)  # where vectors are narrow, BLAS multiplies
+    rng = np.random.default_rng(0)
+    x, y, z, w = (
+        rng.normal(size=s).astype(dtype) for s in ((300, 257), (257, 190), (4, 70, 300), (257, 190))
+    )
+
+    def function(x: Any, y: Any, z: Any, w: Any) -> Any:
+        a = np.tanh(x @ y)
+        w -= 0.1 * (x.T @ a)
+        return z @ a, a
+
+    found = []
+    for count in (1, 2, 3):
+        threads(count)
+        compiled, changed = tl.compile(function, executor="native"), w.copy()
+        found.append((*compiled(x, y, z, changed), changed))
+        assert "gemm" in compiled.llvm
+    for other in found[1:]:
+        for value, first in zip(other, found[0], strict=True):
+            np.testing.assert_array_equal(value, first)
+    changed = w.copy()
+    for value, wanted in zip(found[0], (*function(x, y, z, changed), changed), strict=True):
+        np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_blas_has_its_threads_again_after_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "vector_bytes", lambda: 32)
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def counts() -> list[int]:
+        return [i["num_threads"] for i in threadpoolctl.threadpool_info() if i["user_api"] == "blas"]
+
+    before = counts()
+    x = np.random.default_rng(0).normal(size=(200, 200))
+    compiled = tl.compile(lambda x: x @ x, executor="native")
+    together = [threading.Thread(target=lambda: [compiled(x) for _ in range(50)]) for _ in range(4)]
+    for thread in together:
+        thread.start()
+    for thread in together:
+        thread.join()
+    assert counts() == before
