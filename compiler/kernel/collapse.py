@@ -22,8 +22,8 @@ def _collapsed(statement: Statement) -> Statement:
     inner = loop.body[0]
     if (
         inner.accumulators
-        or loop.part
-        or inner.part
+        or loop.stop is not None
+        or inner.stop is not None
         or not all(
             at.stride(loop.variable) == at.stride(inner.variable) * inner.extent for at in _places(inner.body)
         )
@@ -37,6 +37,7 @@ def _collapsed(statement: Statement) -> Statement:
 def _places(statements: tuple[Statement, ...]) -> Iterator[Affine]:
     for statement in statements:
         if isinstance(statement, Loop):
+            yield from () if statement.stop is None else (statement.stop,)
             yield from _places(statement.body)
         elif isinstance(statement, (Load, Store)):
             yield statement.at
@@ -45,8 +46,12 @@ def _places(statements: tuple[Statement, ...]) -> Iterator[Affine]:
 def _without(statement: Statement, variable: str) -> Statement:
     """The statement with a variable's terms dropped: the merged variable counts them."""
     if isinstance(statement, Loop):
-        return replace(statement, body=tuple(_without(s, variable) for s in statement.body))
+        stop = None if statement.stop is None else _dropped(statement.stop, variable)
+        return replace(statement, body=tuple(_without(s, variable) for s in statement.body), stop=stop)
     if isinstance(statement, (Load, Store)):
-        at = Affine(statement.at.offset, tuple((v, s) for v, s in statement.at.strides if v != variable))
-        return replace(statement, at=at)
+        return replace(statement, at=_dropped(statement.at, variable))
     return statement
+
+
+def _dropped(at: Affine, variable: str) -> Affine:
+    return Affine(at.offset, tuple((v, s) for v, s in at.strides if v != variable))

@@ -45,6 +45,7 @@ class _Evaluator:
         self.loops: list[Loop] = []
         self.folded: dict[str, Any] = {}
         self.neutral: dict[str, Any] = {}
+        self.pieces: dict[str, list[str]] = {}
 
     def variable(self, name: str) -> Any:
         """The values of a loop variable along its axis."""
@@ -60,24 +61,28 @@ class _Evaluator:
         return total
 
     def arg_place(self, arg: str, at: Affine) -> Any:
-        """`place` in an argument; scratch memory has a piece for each iteration of the loops around a row."""
+        """`place` in an argument; scratch memory has a piece for each iteration of the loops around a row.
+
+        Those are the loops around the store whose variables its place does not have.
+        """
         place = self.place(at)
         memory = self.memory[arg]
         if memory.scratch:
+            around = [loop for loop in self.loops if not at.stride(loop.variable)]
+            names = self.pieces.setdefault(arg, [loop.variable for loop in around])
             piece: Any = 0
-            for loop in self.loops:
-                if not at.stride(loop.variable):
+            for loop in around:
+                if loop.variable in names:
                     piece = piece * loop.extent + self.variable(loop.variable)
             place = place + memory.length * piece
         return place
 
     def alive(self) -> Any:
-        """Which iterations there are: the last piece of a loop in pieces is shorter."""
+        """Which iterations there are: those before the stops of their loops."""
         found: Any = np.ones([1] * len(self.loops), bool)
         for loop in self.loops:
-            if loop.part is not None:
-                outer, total = loop.part
-                found = found & (self.variable(outer) * loop.extent + self.variable(loop.variable) < total)
+            if loop.stop is not None:
+                found = found & (self.variable(loop.variable) < self.place(loop.stop))
         return found
 
     def value(self, name: str) -> Any:

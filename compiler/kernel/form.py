@@ -115,12 +115,11 @@ class Accumulator:
 
 @record
 class Loop:
-    """Run the body for variable = 0 … extent - 1.
+    """Run the body for variable = 0 … extent - 1, or to below `stop` where that comes first.
 
+    `stop` is affine in the variables of enclosing loops: blocks of equal length end where the data does.
     `kind` is "vector" (iterations are independent but for accumulators; the printer runs several at once) or
-    "serial". No vector loop stands inside another. With `part` = (outer, total) the loop runs over one piece
-    of `total` iterations, the pieces being numbered by the enclosing loop's variable `outer`: it ends where
-    extent * outer + variable reaches the total.
+    "serial". No vector loop stands inside another.
     """
 
     variable: str
@@ -128,7 +127,7 @@ class Loop:
     kind: str
     body: tuple[Statement, ...]
     accumulators: tuple[Accumulator, ...] = ()
-    part: tuple[str, int] | None = None
+    stop: Affine | None = None
 
 
 Statement = Constant | Load | Compute | Store | Accumulate | Loop

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def scaled(a: Affine, factor: int) -> Affine:
 
 
 @record(frozen=False)
-class _Block:
+class Block:
     """The statements of one loop body; `variables` are those of the enclosing loops, outermost first."""
 
     variables: tuple[str, ...]
@@ -98,7 +98,7 @@ class Lowering:
         self.out_strides = out_strides
         self.args: list[Arg] = []
         self.arg_of: dict[Node, str] = {}
-        self.blocks: list[_Block] = [_Block(())]
+        self.blocks: list[Block] = [Block(())]
         self.names = 0
 
     def name(self) -> str:
@@ -107,7 +107,7 @@ class Lowering:
 
     # ---- blocks
 
-    def block_for(self, maps: Sequence[Affine]) -> _Block:
+    def block_for(self, maps: Sequence[Affine]) -> Block:
         """The outermost open block that knows every variable of the maps."""
         used = {variable for at in maps for variable, _ in at.strides}
         for block in self.blocks:
@@ -115,7 +115,7 @@ class Lowering:
                 return block
         raise AssertionError(f"variables {used} are not open")
 
-    def emit(self, block: _Block, key: Any, make: Callable[[str], Statement]) -> str:
+    def emit(self, block: Block, key: Any, make: Callable[[str], Statement]) -> str:
         """The name of a value in a block or one around it, made now if it is new."""
         for outer in self.blocks:
             if key in outer.known:
@@ -131,7 +131,7 @@ class Lowering:
 
     def value(self, node: Node, at: Map) -> str:
         """The name of an element of a node's value. Recursion is bounded by the size of a body."""
-        handler = _VIEWS.get(node.op.name)
+        handler = VIEWS.get(node.op.name)
         if handler is not None:
             return handler(self, node, at)
         if node.op.name == "constant":
@@ -156,7 +156,7 @@ class Lowering:
         block = self.block_for([place])
         return self.emit(block, (node, place), lambda n: Load(n, self.arg_of[node], place))
 
-    def keep(self, node: Node, at: Map, name: str, block: _Block) -> None:
+    def keep(self, node: Node, at: Map, name: str, block: Block) -> None:
         """Store a value into scratch memory for the passes to come."""
         length = int(np.prod([self.space.shape[axis] for axis in self.space.folded], dtype=int))
         arg = self.scratch[node] = f"s{len(self.scratch)}"
@@ -191,9 +191,9 @@ class Lowering:
                 return outer.known[node, at]
             if outer is block:
                 break
-        (x,) = node.inputs
+        x = node.inputs[0]
         axes = self.in_order(node.attrs["axes"])
-        if not axes:
+        if not axes and len(node.inputs) == 1:
             return self._cast(x, at, node, block)
         op, dtype, init = accumulator_of(node)
         if _counts(node):
@@ -209,15 +209,12 @@ class Lowering:
         depth = self.blocks.index(block)
         saved = self.blocks
         self.blocks = [*saved[: depth + 1]]
-        made: list[_Block] = []
+        made: list[Block] = []
         for _, variable, _ in loops:
-            opened = _Block((*self.blocks[-1].variables, variable))
+            opened = Block((*self.blocks[-1].variables, variable))
             self.blocks.append(opened)
             made.append(opened)
-        value = self.value(x, inner)
-        term = self._widened(made[-1], value, x.dtype, dtype)
-        total = self.name()
-        made[-1].statements.append(Accumulate(total, term))
+        total = self.accumulate(node.inputs if len(node.inputs) > 1 else (x,), inner, made[-1], dtype)
         self.blocks = saved
         self._close(block, loops, made, Accumulator(total, op, dtype, init, narrow))
         result = total
@@ -232,21 +229,28 @@ class Lowering:
         place = {axis: number for number, axis in enumerate(self.space.order)}
         return sorted(axes, key=lambda axis: (axis == self.space.vector, place.get(axis, axis)))
 
-    def _cast(self, x: Node, at: Map, node: Node, block: _Block) -> str:
+    def accumulate(self, terms: Sequence[Node], at: Map, block: Block, dtype: Any) -> str:
+        """Fold a value, or the product of two, in a block; the name of the accumulator."""
+        names = [self._widened(block, self.value(x, at), x.dtype, dtype) for x in terms]
+        total = self.name()
+        block.statements.append(Accumulate(total, *names))
+        return total
+
+    def _cast(self, x: Node, at: Map, node: Node, block: Block) -> str:
         """A reduction over no axes: each element in the result's dtype."""
         value = self.value(x, at)
         if x.dtype == node.dtype:
             return value
         return self.emit(block, (node, at), lambda n: Compute(n, "cast", (value,), node.dtype))
 
-    def _widened(self, block: _Block, value: str, have: Any, want: Any) -> str:
+    def _widened(self, block: Block, value: str, have: Any, want: Any) -> str:
         if have == want:
             return value
         name = self.name()
         block.statements.append(Compute(name, "cast", (value,), want))
         return name
 
-    def _close(self, block: _Block, loops: Any, made: list[_Block], accumulator: Accumulator) -> None:
+    def _close(self, block: Block, loops: Any, made: list[Block], accumulator: Accumulator) -> None:
         """Nest the opened blocks into one loop statement; the accumulator is folded over all of them."""
         statements = made[-1].statements
         for number in range(len(loops) - 1, -1, -1):
@@ -257,22 +261,26 @@ class Lowering:
             statements = [*(made[number - 1].statements if number else []), loop]
         block.statements.append(statements[-1])
 
-    def _inside_vector(self, block: _Block) -> bool:
+    def _inside_vector(self, block: Block) -> bool:
         return self.vector is not None and self.vector in block.variables
 
     # ---- the whole kernel
 
-    def run(self, name: str) -> Kernel:
-        """The kernel over the iteration space."""
-        space = self.space
-        self.vector = None if space.vector is None or space.vector not in space.order else f"i{space.vector}"
+    def read_params(self) -> None:
+        """Make the arguments that are read."""
         for number, param in enumerate(self.body.params):
             assert isinstance(param.type, ArrayType)
             low, high = reach(param.shape, self.strides[param])
             self.arg_of[param] = f"a{number}"
             self.args.append(Arg(f"a{number}", param.type.dtype, "in", low, high))
+
+    def run(self, name: str) -> Kernel:
+        """The kernel over the iteration space."""
+        space = self.space
+        self.vector = None if space.vector is None or space.vector not in space.order else f"i{space.vector}"
+        self.read_params()
         for axis in space.order:
-            self.blocks.append(_Block((*self.blocks[-1].variables, f"i{axis}")))
+            self.blocks.append(Block((*self.blocks[-1].variables, f"i{axis}")))
         self._reduce_first()
         stores = [self._store(number) for number in range(len(self.body.outputs))]
         for block, statement in stores:
@@ -299,7 +307,7 @@ class Lowering:
                 if node.op.name in REDUCTIONS:
                     self.value(node, at)
 
-    def _store(self, number: int) -> tuple[_Block, Store]:
+    def _store(self, number: int) -> tuple[Block, Store]:
         """The store of an output and its block. All stores follow all loads, so memory may be shared."""
         output, strides = self.body.outputs[number], self.out_strides[number]
         assert isinstance(output.type, ArrayType)
@@ -326,6 +334,7 @@ def reach(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
 
 REDUCTIONS = {
     "sum": "add",
+    "sum_products": "multiply_add",
     "prod": "multiply",
     "max": "maximum",
     "min": "minimum",
@@ -334,10 +343,16 @@ REDUCTIONS = {
 }
 
 
+# Sums of blocks of rows, which only `rows.py` lowers: they are complete when a block has been passed.
+PARTIAL = "partial_sum"
+
+
 def accumulator_of(node: Node) -> tuple[str, Any, Any]:
     """The operation, dtype and start of a reduction: single precision sums and products run in double."""
     op = REDUCTIONS[node.op.name]
     dtype = node.dtype
+    if op == "multiply_add":
+        return op, dtype, 0
     if op in ("add", "multiply"):
         wide = {"e": "f8", "f": "f8"}.get(dtype.char)
         return op, np.dtype(wide) if wide else dtype, 0 if op == "add" else 1
@@ -353,7 +368,7 @@ def accumulator_of(node: Node) -> tuple[str, Any, Any]:
 
 def _counts(node: Node) -> bool:
     """Whether a sum counts booleans, few enough that floating numbers hold the count exactly."""
-    (x,) = node.inputs
+    x = node.inputs[0]
     if node.op.name != "sum" or x.op.name != "cast" or x.inputs[0].dtype.kind != "b":
         return False
     count = int(np.prod([x.shape[axis] for axis in node.attrs["axes"]], dtype=int))
@@ -363,16 +378,22 @@ def _counts(node: Node) -> bool:
 # ---- views: the operand's index as a function of the result's
 
 
-def _transpose(self: Lowering, node: Node, at: Map) -> str:
+class Reader(Protocol):
+    """What follows a value at an index map down to its operands."""
+
+    def value(self, node: Node, at: Map) -> str: ...
+
+
+def _transpose(self: Reader, node: Node, at: Map) -> str:
     axes = node.attrs["axes"]
     return self.value(node.inputs[0], tuple(at[axes.index(axis)] for axis in range(len(axes))))
 
 
-def _broadcast(self: Lowering, node: Node, at: Map) -> str:
+def _broadcast(self: Reader, node: Node, at: Map) -> str:
     return self.value(node.inputs[0], tuple(at[axis] for axis in node.attrs["axes"]))
 
 
-def _slice(self: Lowering, node: Node, at: Map) -> str:
+def _slice(self: Reader, node: Node, at: Map) -> str:
     attrs = node.attrs
     inner = tuple(
         add(Affine(first), index, step)
@@ -381,7 +402,7 @@ def _slice(self: Lowering, node: Node, at: Map) -> str:
     return self.value(node.inputs[0], inner)
 
 
-def _window(self: Lowering, node: Node, at: Map) -> str:
+def _window(self: Reader, node: Node, at: Map) -> str:
     inner = []
     for axis, first in enumerate(node.attrs["start"]):
         place = Affine(first)
@@ -391,7 +412,7 @@ def _window(self: Lowering, node: Node, at: Map) -> str:
     return self.value(node.inputs[0], tuple(inner))
 
 
-def _reshape(self: Lowering, node: Node, at: Map) -> str:
+def _reshape(self: Reader, node: Node, at: Map) -> str:
     """Axes are matched in groups of equal size; the index of a split axis is a sum over the parts."""
     (x,) = node.inputs
     inner: list[Affine] = []
@@ -417,11 +438,11 @@ def _reshape(self: Lowering, node: Node, at: Map) -> str:
     return self.value(x, tuple(inner))
 
 
-def _same(self: Lowering, node: Node, at: Map) -> str:
+def _same(self: Reader, node: Node, at: Map) -> str:
     return self.value(node.inputs[0], at)
 
 
-_VIEWS: dict[str, Callable[[Lowering, Node, Map], str]] = {
+VIEWS: dict[str, Callable[[Reader, Node, Map], str]] = {
     "transpose": _transpose,
     "broadcast": _broadcast,
     "slice": _slice,

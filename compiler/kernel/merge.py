@@ -57,7 +57,7 @@ def _together(
     if not isinstance(a, Loop) or not isinstance(b, Loop) or (a.extent, a.kind) != (b.extent, b.kind):
         return None
     stored = {s.arg: s for s in flat(a.body) if isinstance(s, Store)}
-    if not stored.keys() <= scratch or a.part is not None or b.part is not None:
+    if not stored.keys() <= scratch or a.stop is not None or b.stop is not None:
         return None
     results = {accumulator.name for accumulator in a.accumulators}
     written: set[str] = set()

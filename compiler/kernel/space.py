@@ -33,13 +33,7 @@ def choose_space(
     out_strides: Sequence[tuple[int, ...]],
 ) -> Space:
     """The iteration space of a body over memory with these strides, in elements."""
-    votes: Counter[int] = Counter()
-    steps: Counter[int] = Counter()
-    for param, own in zip(body.params, strides, strict=True):
-        if param.shape == shape:
-            _vote(own, tuple(range(len(shape))), shape, votes, steps)
-    for own, alignment in zip(out_strides, alignments, strict=True):
-        _vote(own, alignment, shape, votes, steps)
+    votes, steps = count_votes(body, shape, alignments, strides, out_strides)
     wide = [axis for axis in range(len(shape)) if shape[axis] > 1]
     contiguous = max(wide, key=lambda axis: (votes[axis], axis), default=None)
     stored = {axis for alignment in alignments for axis in alignment if axis is not None}
@@ -53,6 +47,24 @@ def choose_space(
         inner.append(contiguous)
     kept = _kept(body, shape, folded) if contiguous in folded else frozenset()
     return Space(shape, (*outer, *inner), contiguous, tuple(alignments), kept, folded)
+
+
+def count_votes(
+    body: Graph,
+    shape: tuple[int, ...],
+    alignments: Sequence[Alignment],
+    strides: Sequence[tuple[int, ...]],
+    out_strides: Sequence[tuple[int, ...]],
+) -> tuple[Counter[int], Counter[int]]:
+    """For each axis of the space how many arrays are contiguous along it, and the longest step of one."""
+    votes: Counter[int] = Counter()
+    steps: Counter[int] = Counter()
+    for param, own in zip(body.params, strides, strict=True):
+        if param.shape == shape:
+            _vote(own, tuple(range(len(shape))), shape, votes, steps)
+    for own, alignment in zip(out_strides, alignments, strict=True):
+        _vote(own, alignment, shape, votes, steps)
+    return votes, steps
 
 
 def _vote(

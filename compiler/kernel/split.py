@@ -30,11 +30,7 @@ def split_reduction(kernel: Kernel) -> tuple[Kernel, Kernel] | None:
     loop = kernel.body[loops[0]]
     assert isinstance(loop, Loop)
     length = _piece(loop)
-    if (
-        not loop.accumulators
-        or loop.extent <= length
-        or any(a.op == "multiply_add" for a in loop.accumulators)
-    ):
+    if not loop.accumulators or loop.extent <= length:
         return None
     before, after = kernel.body[: loops[0]], kernel.body[loops[0] + 1 :]
     count = -(-loop.extent // length)
@@ -42,7 +38,7 @@ def split_reduction(kernel: Kernel) -> tuple[Kernel, Kernel] | None:
     partial = [Arg(f"p{n}", a.dtype, "out", 0, count) for n, a in enumerate(loop.accumulators)]
     outer = "b"
     inside = tuple(_in_pieces(s, loop.variable, outer, length) for s in loop.body)
-    pieces = replace(loop, extent=length, body=inside, part=(outer, loop.extent))
+    pieces = replace(loop, extent=length, body=inside, stop=Affine(loop.extent, ((outer, -length),)))
     stores = [
         Store(arg.name, Affine(0, ((outer, 1),)), a.name)
         for arg, a in zip(partial, loop.accumulators, strict=True)
@@ -92,7 +88,8 @@ def _folds(accumulators: Sequence[Accumulator], partial: Sequence[Arg], count: i
     for accumulator, arg in zip(accumulators, partial, strict=True):
         body.append(Load(f"{arg.name}r", arg.name, at))
         body.append(Accumulate(accumulator.name, f"{arg.name}r"))
-    return Loop("r", count, "vector", tuple(body), tuple(accumulators))
+    folds = (replace(a, op="add") if a.op == "multiply_add" else a for a in accumulators)
+    return Loop("r", count, "vector", tuple(body), tuple(folds))
 
 
 def _needed(statements: Sequence[Statement], names: set[str]) -> list[Statement]:

@@ -43,8 +43,8 @@ def loop_lines(loop: Loop, indent: str) -> Iterator[str]:
         f", %{a.name}: {dtype_name(a.dtype)} = {'narrow ' * a.narrow}{a.op} from {a.init!r}"
         for a in loop.accumulators
     )
-    part = "" if loop.part is None else f" of {loop.part[1]} by {loop.part[0]}"
-    yield f"{indent}for {loop.variable} in {loop.extent}{part} {loop.kind}{running} {{"
+    stop = "" if loop.stop is None else f" below {affine_text(loop.stop)}"
+    yield f"{indent}for {loop.variable} in {loop.extent}{stop} {loop.kind}{running} {{"
     for statement in loop.body:
         yield from statement_lines(statement, indent + "  ")
     yield f"{indent}}}"

@@ -1,13 +1,12 @@
 """The verifier of kernels: names, dtypes, loops and bounds.
 
-V1 names: every value is defined once, before it is used, in an enclosing loop; loop variables are distinct,
-   and the pieces that a loop runs over are numbered by an enclosing loop of as many iterations.
+V1 names: every value is defined once, before it is used, in an enclosing loop; loop variables are distinct.
 V2 dtypes: operands of an op have the dtypes its ufunc computes in, stores and accumulations those of their
    target; conditions are booleans.
 V3 bounds: every access lies inside its argument for all values of the loop variables (indexed ones are
    checked by their index's own range when they run).
 V4 roles: inputs are not stored to; vector loops do not nest; a parallel kernel's last loop accumulates
-   nothing.
+   nothing and has no stop.
 V5 accumulators: each belongs to an enclosing loop of its accumulates, which stand in one loop's body.
 """
 
@@ -36,7 +35,7 @@ class _Verifier:
         self.args: dict[str, Arg] = {arg.name: arg for arg in kernel.args}
         self.dtypes: dict[str, np.dtype[Any]] = {}
         self.extents: dict[str, int] = {}
-        self.parts: dict[str, tuple[str, int]] = {}
+        self.stops: dict[str, Affine] = {}
         self.open: dict[str, np.dtype[Any]] = {}
         self.folded: dict[str, tuple[str, ...]] = {}
         self.in_vector = False
@@ -58,22 +57,34 @@ class _Verifier:
         if name not in self.args:
             self.fail("V1", f"there is no argument {name}")
         arg = self.args[name]
-        low = high = at.offset
+        low, high = self.reach(at)
+        if not indexed and all(self.extents.values()) and not (arg.low <= low and high < arg.high):
+            self.fail("V3", f"{name}[{low}] … {name}[{high}] is not inside {name}[{arg.low}:{arg.high}]")
+        return arg
+
+    def reach(self, at: Affine) -> tuple[int, int]:
+        """The least and the greatest value of an affine form.
+
+        A loop with a stop of n - sum(s * k) bounds i + sum(s * k) by n: where a form moves by multiples of
+        that sum, it is taken as one variable.
+        """
         strides = dict(at.strides)
         for variable in strides:
             if variable not in self.extents:
                 self.fail("V1", f"{variable} is no enclosing loop's variable")
-        for variable, (outer, total) in self.parts.items():
-            # s v + t outer = s (extent outer + v) + (t - s extent) outer; the first sum is below the total
-            stride = strides.pop(variable, 0)
-            strides[outer] = strides.get(outer, 0) - stride * self.extents[variable]
-            low, high = low + min(stride * (total - 1), 0), high + max(stride * (total - 1), 0)
-        for variable, stride in strides.items():
-            reach = stride * (self.extents[variable] - 1)
+        low = high = at.offset
+        spans = []
+        for variable, stop in self.stops.items():
+            stride = strides.get(variable, 0)
+            together = all(s < 0 and strides.get(v, 0) == -s * stride for v, s in stop.strides)
+            if stride and together:
+                spans.append((stride, stop.offset))
+                for name in (variable, *(v for v, _ in stop.strides)):
+                    del strides[name]
+        for stride, extent in [*spans, *((s, self.extents[v]) for v, s in strides.items())]:
+            reach = stride * (extent - 1)
             low, high = low + min(reach, 0), high + max(reach, 0)
-        if not indexed and all(self.extents.values()) and not (arg.low <= low and high < arg.high):
-            self.fail("V3", f"{name}[{low}] … {name}[{high}] is not inside {name}[{arg.low}:{arg.high}]")
-        return arg
+        return low, high
 
     def run(self, statements: Sequence[Statement]) -> None:
         before = set(self.dtypes)
@@ -130,17 +141,15 @@ class _Verifier:
             self.fail("V1", f"{loop.variable} is a loop variable already")
         if loop.kind == "vector" and self.in_vector:
             self.fail("V4", f"the vector loop {loop.variable} stands inside another vector loop")
-        if loop.part is not None:
-            outer, total = loop.part
-            if self.extents.get(outer) != -(-total // loop.extent):
-                self.fail("V1", f"{loop.variable} runs over pieces of {total} that {outer} does not number")
-            self.parts[loop.variable] = loop.part
+        if loop.stop is not None:
+            self.reach(loop.stop)
+            self.stops[loop.variable] = loop.stop
         self.in_vector |= loop.kind == "vector"
         self.extents[loop.variable] = loop.extent
         self.open |= {a.name: a.dtype for a in loop.accumulators}
         self.run(loop.body)
         del self.extents[loop.variable]
-        self.parts.pop(loop.variable, None)
+        self.stops.pop(loop.variable, None)
         self.in_vector &= loop.kind != "vector"
         for accumulator in loop.accumulators:
             del self.open[accumulator.name]
@@ -154,5 +163,5 @@ def verify_kernel(kernel: Kernel) -> None:
     verifier = _Verifier(kernel)
     verifier.run(kernel.body)
     last = kernel.body[-1] if kernel.body else None
-    if kernel.parallel and not (isinstance(last, Loop) and not last.accumulators):
-        verifier.fail("V4", "a parallel kernel ends in a loop without accumulators")
+    if kernel.parallel and not (isinstance(last, Loop) and not last.accumulators and last.stop is None):
+        verifier.fail("V4", "a parallel kernel ends in a whole loop without accumulators")

@@ -50,6 +50,7 @@ FAMILIES = {
     ),
     "spectral": "limit",
     "subgraph": "fused",
+    "sums": "sum_products partial_sum",
     "transcendental": (
         "exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos "
         "arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh"

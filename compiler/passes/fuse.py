@@ -6,7 +6,7 @@ through another and the result is acyclic by construction. One walk, linear in t
 
 A group's values align with its space: each axis of a value is an axis of the space. Elementwise ops keep
 the alignment, reductions drop axes, broadcasts bring them back; what comes from outside is seen by its
-strides.
+strides. Partial sums over the rows of a space end in it: what reads them is another group.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..ir.opdef import OPS, Kind
 from ..ir.record import record
 from ..ir.types import ArrayType
 from ..ir.visit import users
-from ..kernel.lower import REDUCTIONS
+from ..kernel.lower import PARTIAL, REDUCTIONS
 
 INDEX_VIEWS = ("transpose", "broadcast", "slice", "window", "reshape")
 # A body's nodes at the most: elementwise ops have three operands, so a kernel has at most 256 arguments.
@@ -33,11 +33,17 @@ Overwrites = tuple[tuple[int, ...], ...]
 
 @record(frozen=False, eq=False)
 class _Group:
-    """A group while it grows: `shape` is what it iterates over, `folded` is set by its first reduction."""
+    """A group while it grows: `shape` is what it iterates over, `folded` is set by its first reduction.
+
+    `row` is the axis along which partial sums lie, set by the first of them, and `size` the length of their
+    blocks. Other reductions of such a group fold the other axes: they are known when a row is.
+    """
 
     level: int
     shape: tuple[int, ...]
     folded: tuple[int, ...] | None = None
+    row: int | None = None
+    size: int = 0
     nodes: list[Node] = field(default_factory=list)
 
 
@@ -58,12 +64,14 @@ class _Fuser:
             isinstance(o.type, ArrayType) for o in node.inputs
         ):
             return False
-        fusable = node.op.kind is Kind.ELEMENTWISE or node.op.name in REDUCTIONS
+        fusable = node.op.kind is Kind.ELEMENTWISE or _reduces(node)
         return fusable and node.type.size > 0 and self.supported(node)
 
     def aligned_view(self, node: Node) -> Alignment | None:
         """The alignment of a view of a value inside a group; None where it leaves the group's space."""
         (x,) = node.inputs
+        if x.op.name == PARTIAL:
+            return None
         inner = self.alignment[x]
         if node.op.name == "transpose":
             return tuple(inner[axis] for axis in node.attrs["axes"])
@@ -118,7 +126,7 @@ class _Fuser:
             group = self.merged(near)
         else:
             level = max((self.level[o] + (o in self.group) for o in node.inputs), default=0)
-            shape = node.inputs[0].shape if node.op.name in REDUCTIONS else node.shape
+            shape = node.inputs[0].shape if _reduces(node) else node.shape
             group = self.sibling(node, level, shape)
             fit = self.fits(node, [group])
             if fit is None:
@@ -126,7 +134,11 @@ class _Fuser:
                 fit = self.fits(node, [group])
             groups.append(group)
             assert fit is not None
-        if node.op.name in REDUCTIONS:
+        if node.op.name == PARTIAL:
+            x = node.inputs[0]
+            own = self.alignment[x] if x in self.group and self.group[x] is group else range(len(x.shape))
+            group.row, group.size = tuple(own)[node.attrs["axis"]], node.attrs["size"]
+        elif node.op.name in REDUCTIONS:
             group.folded = tuple(node.attrs["axes"])
         group.nodes.append(node)
         self.group[node], self.alignment[node], self.level[node] = group, fit, group.level
@@ -144,6 +156,8 @@ class _Fuser:
                     self.group[node] = largest
                 largest.nodes += other.nodes
                 largest.folded = largest.folded or other.folded
+                if other.row is not None:
+                    largest.row, largest.size = other.row, other.size
                 other.nodes = []
         return largest
 
@@ -167,12 +181,19 @@ class _Fuser:
         """The alignment of a node in one group made of these; None where it does not belong there."""
         shape = groups[0].shape
         folds = {g.folded for g in groups if g.folded is not None}
-        if any(g.shape != shape for g in groups) or len(folds) > 1:
+        rows = {(g.row, g.size) for g in groups if g.row is not None}
+        if any(g.shape != shape for g in groups) or len(folds) > 1 or len(rows) > 1:
             return None
         folded = next(iter(folds), None)
         full = tuple(range(len(shape)))
+        others = tuple(axis for axis in full if axis not in {row for row, _ in rows})
         inside = [o for o in node.inputs if self.group.get(o) in groups]
+        if any(o.op.name == PARTIAL for o in inside) or (rows and folded not in (None, others)):
+            return None
+        if node.op.name == PARTIAL:
+            return self.fits_partial(node, inside, shape, folded, next(iter(rows), None))
         if node.op.name in REDUCTIONS:
+            folded = others if rows else folded
             return self.fits_reduction(node, inside, shape, folded)
         if any(not o.shape for o in inside) and node.shape:
             return None
@@ -191,16 +212,49 @@ class _Fuser:
         self, node: Node, inside: list[Node], shape: tuple[int, ...], folded: tuple[int, ...] | None
     ) -> Alignment | None:
         """A reduction folds the axes that the group's others fold, of a value of the whole space."""
-        (x,) = node.inputs
         full = tuple(range(len(shape)))
         axes = tuple(node.attrs["axes"])
         if (
-            x.shape != shape
-            or (inside and self.alignment[x] != full)
+            node.inputs[0].shape != shape
+            or any(self.alignment[x] != full for x in inside)
             or (folded is not None and folded != axes)
         ):
             return None
         return tuple(axis for axis in full if axis not in axes)
+
+    def fits_partial(
+        self,
+        node: Node,
+        inside: list[Node],
+        shape: tuple[int, ...],
+        folded: tuple[int, ...] | None,
+        row: tuple[int | None, int] | None,
+    ) -> Alignment | None:
+        """Partial sums over the rows: of values of the whole space, or of one number a row.
+
+        Sums over all axes of the space are partial sums, too.
+        """
+        full = tuple(range(len(shape)))
+        found = {self.alignment[x] for x in inside}
+        if not found and node.inputs[0].shape == shape:
+            found = {full}
+        if len(found) != 1:
+            return None
+        (alignment,) = found
+        outside = [x for x in node.inputs if x not in inside]
+        if any(x.shape != shape for x in outside) and alignment == full:
+            return None
+        if outside and alignment != full:
+            return None
+        axis = alignment[node.attrs["axis"]]
+        summed = {alignment[a] for a in node.attrs["axes"]} - {None}
+        others = tuple(a for a in full if a != axis)
+        kept = {a for k, a in enumerate(alignment) if k not in node.attrs["axes"]} - {None}
+        if axis is None or summed | kept not in ({axis}, set(full)) or summed not in ({axis}, set(full)):
+            return None
+        if folded not in (None, others) or (row is not None and row != (axis, node.attrs["size"])):
+            return None
+        return (None, *(a for k, a in enumerate(alignment) if k not in node.attrs["axes"]))
 
 
 def fuse(graph: Graph, supported: Callable[[Node], bool]) -> Graph:
@@ -239,7 +293,7 @@ def _parts(group: _Group, graph: Graph) -> list[_Group]:
         if size == MOST_NODES:
             last, size = last + 1, 0
         part_of[node], size = last, size + 1
-    parts = [_Group(group.level, group.shape, group.folded) for _ in range(last + 1)]
+    parts = [_Group(group.level, group.shape, group.folded, group.row) for _ in range(last + 1)]
     for node, number in part_of.items():
         parts[number].nodes.append(node)
     return parts
@@ -281,6 +335,10 @@ def _rebuild(graph: Graph, groups: Sequence[_Group], fuser: _Fuser) -> Graph:
 
     results = tuple(materialise(output) for output in graph.outputs)
     return Graph(graph.name, graph.params, results)
+
+
+def _reduces(node: Node) -> bool:
+    return node.op.name in REDUCTIONS or node.op.name == PARTIAL
 
 
 def _is_index_view(node: Node) -> bool:
@@ -328,6 +386,8 @@ def _make(
         "alignments": tuple(alignment[node] for node in results),
         "overwrites": overwrites,
     }
+    if group.row is not None:
+        attrs["row"] = group.row
     made = builder.make(OPS["fused"], [new[n] for n in outside], attrs)
     for index, node in enumerate(results):
         new[node] = made if len(results) == 1 else builder.get(made, index=index)
@@ -368,8 +428,11 @@ def _overwrites(body: Graph) -> Overwrites:
     """For each output the params whose memory it may take over: read at the very element that is written.
 
     A param that only ops of its own shape read, never through a view, is read at an element before the
-    output is stored there; so the two may share memory of one layout.
+    output is stored there; so the two may share memory of one layout. A kernel with partial sums comes back
+    to a row after the row's outputs are stored.
     """
+    if any(node.op.name == PARTIAL for node in body.nodes):
+        return ((),) * len(body.outputs)
     readers = users(body.nodes)
     direct = [
         number

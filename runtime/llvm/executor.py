@@ -15,15 +15,17 @@ import numpy as np
 from ...compiler.ir.node import Graph, Node
 from ...compiler.ir.opdef import Kind
 from ...compiler.ir.types import ArrayType
-from ...compiler.kernel.lower import REDUCTIONS, accumulator_of
+from ...compiler.kernel.lower import PARTIAL, REDUCTIONS, accumulator_of
 from ...compiler.passes.add_products import add_products
 from ...compiler.passes.batch_last import batch_last
 from ...compiler.passes.contractions import lower_contractions
 from ...compiler.passes.fuse import fuse
 from ...compiler.passes.native import plan_native
 from ...compiler.passes.padding import merge_padding
+from ...compiler.passes.parts import split_sums
 from ...compiler.passes.split_products import split_products
 from ...compiler.passes.transpose_once import transpose_once
+from ...compiler.passes.vectors import lower_vectors
 from ...compiler.plan import Place, Plan, Target
 from ..arena import Arena, empty, window
 from . import blas, cache, engine, threads
@@ -39,6 +41,9 @@ _CALLS_TO_STRAIGHT = 3
 # Nanoseconds of work from which on a segment is worth waking workers, and from which on it lets the GIL go.
 _LEAST_TOGETHER = 60_000
 _LEAST_RELEASED = 500_000
+
+
+NATIVE_FORMS = (merge_padding, lower_contractions, batch_last, lower_vectors, add_products)
 
 
 def is_native(node: Node) -> bool:
@@ -64,6 +69,8 @@ def can_fuse(node: Node) -> bool:
     """Whether the printer has code for a node."""
     if node.op.name in REDUCTIONS:
         return _can_reduce(node)
+    if node.op.name == PARTIAL:
+        return node.inputs[0].dtype.kind in "fbiu" and node.inputs[0].dtype.char != "e"
     if node.op.name == "power":
         return node.attrs.get("form") == "ufunc" and is_printable("power", 2, node.inputs[0].dtype)
     if node.attrs.get("order", 0):
@@ -77,6 +84,8 @@ def can_fuse(node: Node) -> bool:
 def _can_reduce(node: Node) -> bool:
     """Whether there is code for a reduction and for the casts around it."""
     have, want = node.inputs[0].dtype, node.dtype
+    if node.op.name == "sum_products":
+        return want.char in "fd"
     if have.kind not in "fbiu" or want.kind not in "fbiu":
         return False
     op, dtype, _ = accumulator_of(node)
@@ -95,8 +104,9 @@ class NativeExecutor:
 
     def __init__(self, graph: Graph, layouts: Sequence[Any], targets: Sequence[Target]) -> None:
         updated = {graph.params[target.param] for target in targets if target.param is not None}
-        products = add_products(batch_last(lower_contractions(merge_padding(graph))))
-        self.graph = fuse(transpose_once(split_products(products, updated)), can_fuse)
+        for native_form in NATIVE_FORMS:
+            graph = native_form(graph)
+        self.graph = fuse(split_sums(transpose_once(split_products(graph, updated))), can_fuse)
         self.plan: Plan = plan_native(self.graph, layouts, targets, is_native)
         self._bases: dict[int, int] = {}
         self._constants = self._number_bases()

@@ -1,10 +1,13 @@
-"""Questions about loops that the printer asks: where vectors run, and what is accumulated in them."""
+"""Questions about loops that the printer asks: where vectors run, how wide they are, what they accumulate."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...compiler.kernel.form import Accumulate, Load, Loop, Statement, Store
+from ...compiler.kernel.form import Accumulate, Kernel, Load, Loop, Statement, Store
+
+# Sums of products of one loop that leave room for vectors of two registers.
+FEW = 2
 
 
 def holds_vector(loop: Loop) -> bool:
@@ -50,9 +53,29 @@ def longest_vector(statements: Sequence[Statement]) -> int:
     return max(lengths, default=0)
 
 
-def multiplies(statements: Sequence[Statement]) -> bool:
-    """Whether there are sums of products among the statements."""
-    return any(
-        isinstance(s, Loop) and (any(a.op == "multiply_add" for a in s.accumulators) or multiplies(s.body))
-        for s in statements
+def lanes_of(kernel: Kernel, vector_bytes: int) -> int:
+    """Elements of a vector: twice a register's, as independent chains of operations hide their latency.
+
+    They are fewer where every vector loop is shorter than half of them. Loops with many sums of products keep
+    many vectors in registers at once, so theirs are as wide as one.
+    """
+    touched = touched_by_vectors(kernel.body)
+    dtypes = [arg.dtype for arg in kernel.args if arg.name in touched] or [arg.dtype for arg in kernel.args]
+    widths = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"] or [dtype.itemsize for dtype in dtypes]
+    registers = 1 if most_products(kernel.body) > FEW else 2
+    lanes = max(2, registers * vector_bytes // max(widths, default=8))
+    while lanes > 2 and 2 * longest_vector(kernel.body) <= lanes:
+        lanes //= 2
+    return lanes
+
+
+def most_products(statements: Sequence[Statement]) -> int:
+    """How many sums of products the loop that has most of them has."""
+    return max(
+        (
+            max(sum(a.op == "multiply_add" for a in s.accumulators), most_products(s.body))
+            for s in statements
+            if isinstance(s, Loop)
+        ),
+        default=0,
     )

@@ -27,7 +27,7 @@ from ...compiler.kernel.form import (
     Statement,
     Store,
 )
-from .loops import accumulates_in_vector, holds_vector, longest_vector, multiplies, touched_by_vectors
+from .loops import accumulates_in_vector, holds_vector, lanes_of
 from .operations import compute
 from .types import DType, NotPrintable, constant, literal, memory_type, scalar_type, suffix, value_type
 
@@ -270,7 +270,7 @@ class _Printer:
             elif isinstance(statement, Accumulate):
                 self.accumulate(statement)
             else:
-                self.loop(statement, "0", str(statement.extent))
+                self.loop(statement, "0", self.end(statement))
 
     def compute(self, statement: Compute) -> None:
         found = [self.names[name] for name in statement.operands]
@@ -327,6 +327,22 @@ class _Printer:
 
     # ---- loops
 
+    def end(self, loop: Loop) -> str:
+        """Where a loop ends: at its extent, or at its stop if that comes first."""
+        if loop.stop is None:
+            return str(loop.extent)
+        stop = self.place(loop.stop)
+        sooner = self.let(f"icmp slt i64 {stop}, {loop.extent}")
+        return self.let(f"select i1 {sooner}, i64 {stop}, i64 {loop.extent}")
+
+    def place(self, at: Affine) -> str:
+        """The value of an affine form."""
+        total = str(at.offset)
+        for variable, stride in at.strides:
+            term = self.let(f"mul nsw i64 {self.variables[variable]}, {stride}")
+            total = self.let(f"add nsw i64 {total}, {term}")
+        return total
+
     def loop(self, loop: Loop, begin: str, end: str) -> None:
         vector = loop.kind == "vector"
         sums = self._vector_sums
@@ -336,8 +352,6 @@ class _Printer:
             }
         elif vector:
             self._vector_sums = sums | {a.name for a in loop.accumulators}
-        if loop.part is not None:
-            end = self.end_of_piece(loop)
         for accumulator in loop.accumulators:
             inside = self.vector is not None or accumulator.name in self._vector_sums
             running = _Running(accumulator, self.lanes if inside else 0)
@@ -378,15 +392,6 @@ class _Printer:
         for accumulator in loop.accumulators:
             self.finish(self.running.pop(accumulator.name))
         self._vector_sums = sums
-
-    def end_of_piece(self, loop: Loop) -> str:
-        """The length of the piece of a loop's range that the enclosing loop is at."""
-        assert loop.part is not None
-        outer, total = loop.part
-        done = self.let(f"mul nsw i64 {self.variables[outer]}, {loop.extent}")
-        left = self.let(f"sub nsw i64 {total}, {done}")
-        last = self.let(f"icmp slt i64 {left}, {loop.extent}")
-        return self.let(f"select i1 {last}, i64 {left}, i64 {loop.extent}")
 
     def phis(
         self,
@@ -486,17 +491,8 @@ def _neutral(accumulator: Accumulator) -> Any:
 
 
 def print_kernel(kernel: Kernel, symbol: str, module: Module, vector_bytes: int = 64) -> None:
-    """Add a kernel's function to a module; vectors are twice as wide as a register of `vector_bytes`.
+    """Add a kernel's function to a module, for registers of `vector_bytes`.
 
-    They are narrower where every vector loop is shorter than half of them. Sums of products keep many vectors
-    in registers at once, so theirs are as wide as one register. Raises NotPrintable for dtypes and ops
-    without code.
+    Raises NotPrintable for dtypes and ops without code.
     """
-    touched = touched_by_vectors(kernel.body)
-    dtypes = [arg.dtype for arg in kernel.args if arg.name in touched] or [arg.dtype for arg in kernel.args]
-    widths = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"] or [dtype.itemsize for dtype in dtypes]
-    registers = 1 if multiplies(kernel.body) else 2
-    lanes = max(2, registers * vector_bytes // max(widths, default=8))
-    while lanes > 2 and 2 * longest_vector(kernel.body) <= lanes:
-        lanes //= 2
-    module.functions.append(_Printer(kernel, symbol, module, lanes).function())
+    module.functions.append(_Printer(kernel, symbol, module, lanes_of(kernel, vector_bytes)).function())

@@ -22,17 +22,17 @@ from ...compiler.kernel.convolve import contraction_kernel
 from ...compiler.kernel.form import Kernel, Loop
 from ...compiler.kernel.indexed import gather_kernel, scatter_kernel
 from ...compiler.kernel.lower import NotLowered, lower
-from ...compiler.kernel.merge import merge_loops
 from ...compiler.kernel.scatter_windows import fill_kernel, window_sum_kernel
 from ...compiler.kernel.space import choose_space
-from ...compiler.kernel.split import MOST_PIECES, split_reduction
+from ...compiler.kernel.split import MOST_PIECES
 from ...compiler.kernel.verify import verify_kernel
 from ...compiler.passes.strides import c_strides
 from ...compiler.passes.views import path_view
 from ...compiler.plan import Action, Place, Plan, Step, Value
 from ..arena import ALIGNMENT
 from . import blas, products
-from .costs import LEAST_PIECE, LEAST_SHARED, LEAST_SPLIT, code_level, kernel_cost
+from .bodies import kernels_of
+from .costs import LEAST_PIECE, LEAST_SHARED, code_level, kernel_cost
 from .printer import Module, print_kernel
 from .types import NotPrintable
 
@@ -224,10 +224,8 @@ class TableBuilder:
         key = body, attrs["shape"], attrs["folded"], attrs["alignments"], tuple(strides), tuple(out_strides)
         known = self.code.lowered.get(key)
         if known is None:
-            space = choose_space(body, *key[1:4], strides, out_strides)
-            kernel = collapse(merge_loops(lower("kernel", body, space, strides, out_strides)))
-            several = split_reduction(kernel) if kernel_cost(kernel) > LEAST_SPLIT else None
-            known = self.code.lowered[key] = [self.printed(k) for k in several or (kernel,)]
+            kernels = kernels_of(body, attrs, strides, out_strides)
+            known = self.code.lowered[key] = [self.printed(k) for k in kernels]
             partial = sum(name[0] == "p" for name in known[0].names)
             self.arena_bytes = max(self.arena_bytes, self.partial_place + PARTIAL_BYTES * partial)
         return [made.step(inputs, outputs, self.place, self.partial_place) for made in known]

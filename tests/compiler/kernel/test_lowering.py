@@ -263,11 +263,12 @@ def test_the_text_of_a_reduction_in_pieces(golden: Any) -> None:
     golden("kernel_pieces", "\n".join(map(str, several)))
 
 
-def test_pieces_that_nothing_numbers_are_refused() -> None:
-    inner = Loop("i", 3, "vector", (Load("0", "x", Affine(0, (("b", 3), ("i", 1)))),), part=("b", 4))
+def test_pieces_that_go_beyond_the_range_are_refused() -> None:
+    stop = Affine(4, (("b", -3),))
+    inner = Loop("i", 3, "vector", (Load("0", "x", Affine(0, (("b", 3), ("i", 1)))),), stop=stop)
     verify_kernel(Kernel("k", (X,), (Loop("b", 2, "serial", (inner,)),), parallel=True))
     with pytest.raises(KernelError, match="V1"):
-        verify_kernel(Kernel("k", (X,), (Loop("b", 3, "serial", (inner,)),), parallel=True))
+        verify_kernel(Kernel("k", (X,), (Loop("c", 2, "serial", (inner,)),), parallel=True))
     beyond = replace(inner, body=(Load("0", "x", Affine(1, (("b", 3), ("i", 1)))),))
     with pytest.raises(KernelError, match="V3"):
         verify_kernel(Kernel("k", (X,), (Loop("b", 2, "serial", (beyond,)),), parallel=True))
