@@ -25,6 +25,10 @@ _FLOAT: dict[int, DType] = {2: np.dtype(np.float16), 4: np.dtype(np.float32), 8:
 _LITERAL = re.compile(r"(?:splat \((?:float|double) )?0x([0-9A-F]{16})\)?")
 
 
+# Coefficients from which on a polynomial is computed in two chains.
+LONG = 8
+
+
 class Writer(Protocol):
     """What is asked of a printer; `block` is the label of the block being written."""
 
@@ -320,10 +324,25 @@ def larger(x: Value, bound: float) -> Value:
     return where(x < bound, bound, x)
 
 
-def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
-    """c[0] + c[1] x + … by Horner's rule."""
+def polynomial(x: Value, coefficients: Sequence[Operand]) -> Value:
+    """c[0] + c[1] x + …, by Horner's rule.
+
+    Where there are many, even and odd powers from c[2] on are apart: two short chains take less time than a
+    long one, as each step waits for the one before.
+    """
+    if len(coefficients) < LONG:
+        result = _horner(x, coefficients)
+    else:
+        first, second, *rest = coefficients
+        z = x * x
+        high = fma(_horner(z, rest[1::2]), x, _horner(z, rest[::2]))
+        result = fma(fma(high, x, second), x, first)
+    return result if isinstance(result, Value) else x.emitter.constant(result, x.dtype)
+
+
+def _horner(x: Value, coefficients: Sequence[Operand]) -> Any:
     *rest, total = coefficients
     result: Any = total
     for c in reversed(rest):
         result = fma(result, x, c)
-    return result if isinstance(result, Value) else x.emitter.constant(result, x.dtype)
+    return result

@@ -7,7 +7,7 @@ exponentials and quotients that one formula for the whole range would need.
 
 from __future__ import annotations
 
-from .builder import Value, fma, smaller, where
+from .builder import Value, fma, polynomial, smaller, where
 from .constants import constants
 from .registers import looked_up
 from .tables import PIECES
@@ -24,7 +24,4 @@ def by_pieces(name: str, a: Value) -> Value:
     symbol = f"tl_{name}_{a.dtype.str[1:]}"
     rows = [looked_up(f"{symbol}_{n}", row, index, a.dtype) for n, row in enumerate(pieces.rows)]
     first, *others = rows
-    total = others[-1]
-    for row in reversed(others[:-1]):
-        total = fma(total, t, row)
-    return fma(total, t, where(shifted.equals(c.magic), t, first))
+    return fma(polynomial(t, others), t, where(shifted.equals(c.magic), t, first))
