@@ -177,7 +177,8 @@ class _Memory:
 
     def write(self, place: Any, value: Any, adds: bool) -> None:
         if self.scratch and place.size:
-            self.array = np.zeros(max(int(place.max()) + 1, self.array.size), self.array.dtype)
+            more = int(place.max()) + 1 - self.array.size
+            self.array = np.concatenate([self.array, np.zeros(max(more, 0), self.array.dtype)])
         if adds:
             np.add.at(self.array, place - self.low, value)
         else:

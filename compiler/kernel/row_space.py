@@ -10,11 +10,14 @@ from collections.abc import Sequence
 
 from ..ir.node import Graph
 from ..ir.record import record
-from .lower import PARTIAL
+from .lower import PARTIAL, REDUCTIONS
 from .space import COSTLY, Alignment, count_votes
 
-# Bytes of a tile, its rows at the least, as vectors run along them, and at the most.
-TILE, FEWEST, MOST = 1 << 16, 16, 2048
+# Bytes of a tile, its rows at the least, as vectors run along them, and at the most. Where rows are
+# contiguous a tile is a piece of each inner index' memory: these are to be long.
+TILE, LONG_TILE, FEWEST, MOST = 1 << 16, 1 << 19, 16, 2048
+# Bytes from which on a matrix is not read in columns of a few vectors.
+LARGE = 1 << 20
 
 
 @record
@@ -52,7 +55,7 @@ def choose_rows(
     """How to pass over a body row by row; None where it has no rows, or gains nothing by it.
 
     Bodies with partial sums have to. Others gain where costly functions of one number a row can run as
-    vectors, which they cannot between the rows' reductions.
+    vectors, which they cannot between the rows' reductions, and where a large matrix is summed by columns.
     """
     size = next((node.attrs["size"] for node in body.nodes if node.op.name == PARTIAL), 0)
     votes, steps = count_votes(body, shape, alignments, strides, out_strides)
@@ -60,27 +63,38 @@ def choose_rows(
     contiguous = max(wide, key=lambda axis: (votes[axis], axis), default=0)
     if row is None:
         kept = [axis for axis in wide if axis not in folded]
-        if len(kept) != 1 or contiguous in kept or not folded or shape[kept[0]] < 2 * FEWEST:
+        if len(kept) != 1 or not folded or shape[kept[0]] < 2 * FEWEST:
             return None
         if any(len(shape) - a.count(None) and kept[0] not in a for a in alignments):
             return None
         row = kept[0]
-        if not any(n.op.name in COSTLY and math.prod(n.shape) == shape[row] for n in body.nodes):
+        if contiguous == row and not _is_large_product(body, shape):
+            return None
+        if contiguous != row and not any(
+            n.op.name in COSTLY and math.prod(n.shape) == shape[row] for n in body.nodes
+        ):
             return None
     inner = sorted((a for a in range(len(shape)) if a != row), key=lambda a: (a == contiguous, -steps[a], a))
-    tile = _tile(body, shape, row, size, strides)
+    tile = _tile(body, shape, row, size, strides, TILE if contiguous != row else LONG_TILE)
     return Rows(shape, row, tuple(inner), contiguous == row, size or tile, tile, tuple(alignments))
 
 
+def _is_large_product(body: Graph, shape: tuple[int, ...]) -> bool:
+    """Whether all reductions are sums of products over a matrix that is larger than the cache."""
+    reductions = [node for node in body.nodes if node.op.name in REDUCTIONS]
+    products = all(node.op.name == "sum_products" for node in reductions)
+    return products and math.prod(shape) * reductions[0].dtype.itemsize > LARGE
+
+
 def _tile(
-    body: Graph, shape: tuple[int, ...], row: int, size: int, strides: Sequence[tuple[int, ...]]
+    body: Graph, shape: tuple[int, ...], row: int, size: int, strides: Sequence[tuple[int, ...]], most: int
 ) -> int:
-    """Rows of which the whole space's arrays take about TILE bytes; if it can be, a divisor of the block."""
+    """Rows of which the space's arrays take at most so many bytes; a divisor of the block if it can be."""
     width = 0
     for param, own in zip(body.params, strides, strict=True):
         if param.shape == shape and own[row]:
             width += param.dtype.itemsize * math.prod(n for axis, n in enumerate(shape) if axis != row)
-    most = max(FEWEST, min(TILE // max(width, 1), MOST)) // FEWEST * FEWEST
+    most = max(FEWEST, min(most // max(width, 1), MOST)) // FEWEST * FEWEST
     if not size:
         return most
     return max((n for n in range(FEWEST, min(size, most) + 1, FEWEST) if size % n == 0), default=size)

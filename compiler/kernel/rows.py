@@ -159,8 +159,7 @@ class _RowLowering(Lowering):
 
     def keep_row(self, node: Node, at: Map, block: Block) -> None:
         """Store a number a row for the phases to come."""
-        arg = f"s{len(self.kept)}"
-        self.args.append(Arg(arg, node.dtype, "scratch", 0, self.rows.tile))
+        arg = self.scratch_row(node)
         block.statements.append(Store(arg, Affine(0, (("i", 1),)), self.value(node, at)))
         self.kept[node, at] = arg
 
@@ -236,6 +235,9 @@ class _RowLowering(Lowering):
         found = sorted(below.found, key=lambda pair: order[pair[0]])
         if not found and not wide:
             return
+        if self.rows.along and not wide and all(self.is_product(node) for node, _ in found):
+            self.add_up(found)
+            return
         (block,) = made = self.nest(["i"])
         if wide:
             for node in self.body.nodes:
@@ -250,6 +252,40 @@ class _RowLowering(Lowering):
             assert names[node, at]
             self.keep_row(node, at, block)
         self.close(made, "i" if self.rows.along else None)
+
+    def is_product(self, node: Node) -> bool:
+        """Whether a reduction sums products of values that wait for no other reduction."""
+        below = _Reduced()
+        for operand in node.inputs:
+            below.value(operand, tuple(Affine() for _ in operand.shape))
+        return node.op.name == "sum_products" and not below.found
+
+    def add_up(self, found: Sequence[tuple[Node, Map]]) -> None:
+        """Phase 1 where rows are contiguous: products are added to the rows' sums one inner index at a time.
+
+        So memory is read in long runs, not in as many short ones as there are inner indices.
+        """
+        rows, at = self.rows, Affine(0, (("i", 1),))
+        made = self.nest(["i"])
+        for node, place in found:
+            zero, arg = self.name(), self.scratch_row(node)
+            made[0].statements += [Constant(zero, 0.0, node.dtype), Store(arg, at, zero)]
+            self.kept[node, place] = arg
+        self.close(made, "i")
+        made = self.nest([*(self.inner_variables[axis] for axis in rows.inner), "i"])
+        whole = self.map_of(tuple(range(len(rows.shape))))
+        for node, place in found:
+            x, y = (self.value(operand, whole) for operand in node.inputs)
+            product = self.name()
+            made[-1].statements.append(Compute(product, "multiply", (x, y), node.dtype))
+            made[-1].statements.append(Store(self.kept[node, place], at, product, adds=True))
+        self.close(made, "i")
+
+    def scratch_row(self, node: Node) -> str:
+        """Scratch memory for a number a row."""
+        arg = f"s{sum(a.role == 'scratch' for a in self.args)}"
+        self.args.append(Arg(arg, node.dtype, "scratch", 0, self.rows.tile))
+        return arg
 
     def store(self, outputs: Sequence[tuple[int, Node]]) -> None:
         """Stores of outputs at the open loops' variables, after all loads."""

@@ -7,6 +7,7 @@ outside and the folded axes run one by one inside.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 
@@ -56,7 +57,10 @@ def count_votes(
     strides: Sequence[tuple[int, ...]],
     out_strides: Sequence[tuple[int, ...]],
 ) -> tuple[Counter[int], Counter[int]]:
-    """For each axis of the space how many arrays are contiguous along it, and the longest step of one."""
+    """For each axis of the space how many elements lie contiguously along it, and an array's longest step.
+
+    An array that is repeated along an axis has the elements of one copy.
+    """
     votes: Counter[int] = Counter()
     steps: Counter[int] = Counter()
     for param, own in zip(body.params, strides, strict=True):
@@ -74,9 +78,11 @@ def _vote(
     votes: Counter[int],
     steps: Counter[int],
 ) -> None:
-    for axis, stride in zip(alignment, strides, strict=True):
-        if axis is not None and shape[axis] > 1:
-            votes[axis] += stride == 1
+    places = [(axis, s) for axis, s in zip(alignment, strides, strict=True) if axis is not None]
+    elements = math.prod(shape[axis] for axis, stride in places if stride)
+    for axis, stride in places:
+        if shape[axis] > 1:
+            votes[axis] += elements * (stride == 1)
             steps[axis] = max(steps[axis], abs(stride))
 
 

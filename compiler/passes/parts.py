@@ -5,8 +5,8 @@ number of threads, and sums over one axis fuse into one pass. What is decided he
 
 - A sum over one axis that keeps others has a loop over those to share, and needs no cut as long as its
   operand stays in the cache. It is cut where that is larger than LARGE bytes and the axis is the first one,
-  so that a block of whole rows is read at a time; products are cut along another axis that is much the
-  longest, too.
+  so that a block of whole rows is read at a time. Products are cut along another axis that is much the
+  longest, too, if few sums are kept or the matrix is summed the other way as well: both are one pass then.
 - A sum over all axes is cut where another sum along an axis of that length is, to be made in the same pass.
   Alone it is left to `kernel/split.py`.
 - The axis has at least two blocks of STEP, and there are about PARTS of them.
@@ -25,6 +25,7 @@ from ..ir.visit import rebuild
 
 STEP, PARTS = 64, 32
 LARGE = 1 << 20
+FEW_KEPT = 32
 
 
 def block_length(length: int) -> int:
@@ -34,7 +35,9 @@ def block_length(length: int) -> int:
 
 def split_sums(graph: Graph) -> Graph:
     """The graph with long sums of floating numbers as sums of partial sums."""
-    axes = {node: _row_axis(node) for node in graph.nodes if _is_sum(node)}
+    sums = [node for node in graph.nodes if _is_sum(node)]
+    ways = {(x, node.attrs["axes"]) for node in sums if len(node.inputs) > 1 for x in node.inputs}
+    axes = {node: _row_axis(node, ways) for node in sums}
     lengths = {node.inputs[0].shape[axis] for node, axis in axes.items() if axis is not None}
     if not lengths:
         return graph
@@ -57,15 +60,22 @@ def _is_sum(node: Node) -> bool:
     return node.dtype.char in "fd" and all(x.dtype.char in "fdbilq" for x in node.inputs)
 
 
-def _row_axis(node: Node) -> int | None:
-    """The axis along which a sum that keeps axes is cut; None where it is not."""
+def _row_axis(node: Node, ways: set[tuple[Node, tuple[int, ...]]]) -> int | None:
+    """The axis along which a sum that keeps axes is cut; None where it is not.
+
+    `ways` are the matrices of products with the axes that they are summed along.
+    """
     axes, x = node.attrs["axes"], node.inputs[0]
     if len(axes) != 1 or len(x.shape) == 1:
         return None
     (axis,) = axes
     count, length = math.prod(x.shape), x.shape[axis]
-    along = axis == 0 or (node.op.name == "sum_products" and length * length >= 8 * count)
-    return axis if along and length >= 2 * STEP and count * x.dtype.itemsize > LARGE else None
+    if length < 2 * STEP or count * x.dtype.itemsize <= LARGE:
+        return None
+    others = tuple(k for k in range(len(x.shape)) if k != axis)
+    pays = count // length < FEW_KEPT or any((matrix, others) in ways for matrix in node.inputs)
+    along = node.op.name == "sum_products" and length * length >= 8 * count and pays
+    return axis if axis == 0 or along else None
 
 
 def _in_blocks(b: Builder, node: Node, inputs: tuple[Node, ...], axis: int) -> Node:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...compiler.kernel.form import Accumulate, Kernel, Load, Loop, Statement, Store
+from ...compiler.kernel.form import Accumulate, Compute, Kernel, Load, Loop, Statement, Store
+from ...compiler.kernel.space import COSTLY
 
 # Sums of products of one loop that leave room for vectors of two registers.
 FEW = 2
+# Registers that the running sums of a row may take.
+MANY = 16
+# Statements of a loop that is light.
+LIGHT = 16
 
 
 def holds_vector(loop: Loop) -> bool:
@@ -56,17 +61,33 @@ def longest_vector(statements: Sequence[Statement]) -> int:
 def lanes_of(kernel: Kernel, vector_bytes: int) -> int:
     """Elements of a vector: twice a register's, as independent chains of operations hide their latency.
 
+    They are more where sums of products are all there is: a whole row, if it can be, is then read in one run.
     They are fewer where every vector loop is shorter than half of them. Loops with many sums of products keep
     many vectors in registers at once, so theirs are as wide as one.
     """
     touched = touched_by_vectors(kernel.body)
     dtypes = [arg.dtype for arg in kernel.args if arg.name in touched] or [arg.dtype for arg in kernel.args]
     widths = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"] or [dtype.itemsize for dtype in dtypes]
+    one = max(1, vector_bytes // max(widths, default=8))
     registers = 1 if most_products(kernel.body) > FEW else 2
-    lanes = max(2, registers * vector_bytes // max(widths, default=8))
+    if is_product(kernel):
+        registers = MANY if longest_vector(kernel.body) <= MANY * one else 4
+    lanes = max(2, registers * one)
     while lanes > 2 and 2 * longest_vector(kernel.body) <= lanes:
         lanes //= 2
     return lanes
+
+
+def is_product(kernel: Kernel) -> bool:
+    """Whether sums of products are all that a kernel spends its time with: more vectors hide more latency."""
+    loops = [s for s in kernel.body if isinstance(s, Loop)]
+    return most_products(kernel.body) > 0 and all(is_light(loop) for loop in loops)
+
+
+def is_light(loop: Loop) -> bool:
+    """Whether a loop holds few statements, and none that takes long."""
+    inside = list(flat(loop))
+    return len(inside) <= LIGHT and not any(isinstance(s, Compute) and s.op in COSTLY for s in inside)
 
 
 def most_products(statements: Sequence[Statement]) -> int:

@@ -8,12 +8,10 @@ splat where they are used. Accumulators live in phi nodes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from ...compiler.ir.record import record
 from ...compiler.kernel.form import (
     Accumulate,
     Accumulator,
@@ -27,48 +25,15 @@ from ...compiler.kernel.form import (
     Statement,
     Store,
 )
-from .loops import accumulates_in_vector, holds_vector, lanes_of
+from .loops import accumulates_in_vector, holds_vector, is_light, lanes_of
 from .operations import compute
 from .types import DType, NotPrintable, constant, literal, memory_type, scalar_type, suffix, value_type
+from .written import Module, Name, Running
 
 I32, I64 = np.dtype(np.int32), np.dtype(np.int64)
 BOOL = np.dtype(bool)
-
-
-@record(frozen=False)
-class _Running:
-    """An accumulator while its loops are printed: its terms are vectors if the vector loop is inside."""
-
-    accumulator: Accumulator
-    lanes: int
-    current: str = ""
-    error: str = ""
-
-    @property
-    def compensated(self) -> bool:
-        """Whether the sum carries its rounding error: double sums do, others run in a wider type."""
-        accumulator = self.accumulator
-        return accumulator.op == "add" and accumulator.dtype.kind == "f" and not accumulator.narrow
-
-
-@record(frozen=False)
-class _Name:
-    text: str
-    dtype: DType
-    lanes: int
-
-
-@record(frozen=False)
-class Module:
-    """LLVM text being put together: functions, and what they call."""
-
-    declarations: dict[str, None] = field(default_factory=dict)
-    definitions: dict[str, str] = field(default_factory=dict)
-    functions: list[str] = field(default_factory=list)
-
-    def text(self) -> str:
-        """The whole module."""
-        return "\n".join([*self.declarations, *self.definitions.values(), *self.functions]) + "\n"
+# The mask of vectors whose lanes all lie before the end.
+EVERY = "splat (i1 true)"
 
 
 class _Printer:
@@ -81,11 +46,11 @@ class _Printer:
         self.count = 0
         self.labels = 0
         self.args: dict[str, Arg] = {arg.name: arg for arg in kernel.args}
-        self.names: dict[str, _Name] = {}
+        self.names: dict[str, Name] = {}
         self.variables: dict[str, str] = {}
         self.vector: str | None = None
         self.mask = ""
-        self.running: dict[str, _Running] = {}
+        self.running: dict[str, Running] = {}
         self.block = "entry"
 
     # ---- writing
@@ -137,7 +102,7 @@ class _Printer:
         )
 
     def define(self, name: str, text: str, dtype: DType, lanes: int) -> None:
-        self.names[name] = _Name(text, dtype, lanes)
+        self.names[name] = Name(text, dtype, lanes)
 
     # ---- addresses
 
@@ -181,13 +146,7 @@ class _Printer:
             return
         type_ = f"<{lanes} x {element}>"
         if stride == 1 and not extra_lanes:
-            pointer = self.address(arg, statement.at, extra)
-            name = f"@llvm.masked.load.v{lanes}{_memory_suffix(arg.dtype)}.p0"
-            self.declare(f"declare {type_} {name}(ptr, i32, <{lanes} x i1>, {type_})")
-            text = self.let(
-                f"call {type_} {name}(ptr {pointer}, i32 {align}, "
-                f"<{lanes} x i1> {self.mask}, {type_} zeroinitializer)"
-            )
+            text = self.load_lanes(arg, self.address(arg, statement.at, extra))
         else:
             pointers = self.lane_pointers(arg, statement.at, extra if extra_lanes else None)
             name = f"@llvm.masked.gather.v{lanes}{_memory_suffix(arg.dtype)}.v{lanes}p0"
@@ -198,6 +157,16 @@ class _Printer:
             )
         self.define(statement.result, self.from_memory(text, arg.dtype, lanes), arg.dtype, lanes)
 
+    def load_lanes(self, arg: Arg, pointer: str) -> str:
+        """Contiguous elements, those before the end."""
+        lanes, type_ = self.lanes, f"<{self.lanes} x {memory_type(arg.dtype)}>"
+        if self.mask == EVERY:
+            return self.let(f"load {type_}, ptr {pointer}, align 1")
+        name = f"@llvm.masked.load.v{lanes}{_memory_suffix(arg.dtype)}.p0"
+        self.declare(f"declare {type_} {name}(ptr, i32, <{lanes} x i1>, {type_})")
+        mask = f"<{lanes} x i1> {self.mask}"
+        return self.let(f"call {type_} {name}(ptr {pointer}, i32 1, {mask}, {type_} zeroinitializer)")
+
     def load_for_add(self, arg: Arg, statement: Store, extra: str | None) -> str:
         """The element, or the contiguous elements, that a store adds to."""
         element, lanes = memory_type(arg.dtype), self.here
@@ -206,11 +175,7 @@ class _Printer:
             return self.let(f"load {element}, ptr {pointer}, align 1")
         if statement.at.stride(self.vector or "") != 1:
             raise NotPrintable("an addition to elements that are not contiguous")
-        type_ = f"<{lanes} x {element}>"
-        name = f"@llvm.masked.load.v{lanes}{_memory_suffix(arg.dtype)}.p0"
-        self.declare(f"declare {type_} {name}(ptr, i32, <{lanes} x i1>, {type_})")
-        mask = f"<{lanes} x i1> {self.mask}"
-        return self.let(f"call {type_} {name}(ptr {pointer}, i32 1, {mask}, {type_} zeroinitializer)")
+        return self.load_lanes(arg, pointer)
 
     def index(self, statement: Load | Store) -> tuple[str, int]:
         """The place that an index value adds, as i64 or a vector of them."""
@@ -245,7 +210,11 @@ class _Printer:
             self.line(f"store {element} {text}, ptr {place}, align {align}")
             return
         type_ = f"<{lanes} x {element}>"
-        if statement.at.stride(self.vector or "") == 1:
+        contiguous = statement.at.stride(self.vector or "") == 1
+        if contiguous and self.mask == EVERY:
+            self.line(f"store {type_} {text}, ptr {self.address(arg, statement.at, extra)}, align {align}")
+            return
+        if contiguous:
             name = f"@llvm.masked.store.v{lanes}{_memory_suffix(arg.dtype)}.p0"
             self.declare(f"declare void {name}({type_}, ptr, i32, <{lanes} x i1>)")
             place = f"ptr {self.address(arg, statement.at, extra)}"
@@ -288,7 +257,7 @@ class _Printer:
             return
         text = self.value(statement.value)
         type_ = value_type(accumulator.dtype, lanes)
-        if self.vector is not None and lanes and self._owns_vector(accumulator):
+        if self.masks(accumulator):
             rest = constant(_neutral(accumulator), accumulator.dtype, lanes)
             text = self.let(f"select <{lanes} x i1> {self.mask}, {type_} {text}, {type_} {rest}")
         if running.compensated:
@@ -298,18 +267,18 @@ class _Printer:
             self, accumulator.op, [running.current, text], [accumulator.dtype] * 2, accumulator.dtype, lanes
         )
 
-    def multiply_add(self, running: _Running, value: str, factor: str) -> None:
+    def multiply_add(self, running: Running, value: str, factor: str) -> None:
         """Add a product, with one rounding where the machine can; lanes past the end keep what they have."""
         dtype, lanes, before = running.accumulator.dtype, running.lanes, running.current
         type_, name = value_type(dtype, lanes), f"@llvm.fmuladd.{suffix(dtype, lanes)}"
         self.declare(f"declare {type_} {name}({type_}, {type_}, {type_})")
         operands = f"{type_} {self.value(value)}, {type_} {self.value(factor)}, {type_} {before}"
         running.current = self.let(f"call {type_} {name}({operands})")
-        if self.vector is not None and lanes and self._owns_vector(running.accumulator):
+        if self.masks(running.accumulator):
             mask = f"<{lanes} x i1> {self.mask}"
             running.current = self.let(f"select {mask}, {type_} {running.current}, {type_} {before}")
 
-    def two_sum(self, running: _Running, text: str, type_: str) -> None:
+    def two_sum(self, running: Running, text: str, type_: str) -> None:
         """Add a term and gather the rounding error (Knuth, TAOCP vol. 2, 4.2.2, theorem B)."""
         total = self.let(f"fadd {type_} {running.current}, {text}")
         back = self.let(f"fsub {type_} {total}, {running.current}")
@@ -320,8 +289,10 @@ class _Printer:
         running.error = self.let(f"fadd {type_} {running.error}, {error}")
         running.current = total
 
-    def _owns_vector(self, accumulator: Accumulator) -> bool:
-        return accumulator.name in self._vector_sums
+    def masks(self, accumulator: Accumulator) -> bool:
+        """Whether a sum over a vector loop has to leave out lanes past the end."""
+        inside = self.vector is not None and self.running[accumulator.name].lanes != 0
+        return inside and accumulator.name in self._vector_sums and self.mask != EVERY
 
     _vector_sums: frozenset[str] = frozenset()
 
@@ -354,10 +325,43 @@ class _Printer:
             self._vector_sums = sums | {a.name for a in loop.accumulators}
         for accumulator in loop.accumulators:
             inside = self.vector is not None or accumulator.name in self._vector_sums
-            running = _Running(accumulator, self.lanes if inside else 0)
+            running = Running(accumulator, self.lanes if inside else 0)
             running.current = constant(accumulator.init, accumulator.dtype, running.lanes)
             running.error = constant(0, accumulator.dtype, running.lanes)
             self.running[accumulator.name] = running
+            self.names.pop(accumulator.name, None)
+        whole = self.whole(loop, begin, end)
+        if whole is None:
+            self.counted(loop, begin, end)
+        elif whole:
+            self.counted(loop, begin, str(whole), EVERY)
+        if whole is not None and whole < loop.extent:
+            self.rest(loop, whole)
+        for accumulator in loop.accumulators:
+            self.finish(self.running.pop(accumulator.name))
+        self._vector_sums = sums
+
+    def whole(self, loop: Loop, begin: str, end: str) -> int | None:
+        """How many iterations of a vector loop fill all lanes; the rest is written out behind the loop.
+
+        None where the end is not known, or much would be written twice.
+        """
+        if loop.kind != "vector" or (begin, end) != ("0", str(loop.extent)):
+            return None
+        whole = loop.extent // self.lanes * self.lanes
+        return whole if whole in (0, loop.extent) or is_light(loop) else None
+
+    def rest(self, loop: Loop, first: int) -> None:
+        """The iterations from one on that do not fill all lanes."""
+        lanes = ("true" if first + lane < loop.extent else "false" for lane in range(self.lanes))
+        self.vector, self.variables[loop.variable] = loop.variable, str(first)
+        self.mask = f"<{', '.join(f'i1 {lane}' for lane in lanes)}>"
+        self.run(loop.body)
+        self.vector, self.mask = None, ""
+
+    def counted(self, loop: Loop, begin: str, end: str, mask: str | None = None) -> None:
+        """The instructions of a loop; a vector loop has lanes past the end unless a mask is given."""
+        vector = loop.kind == "vector"
         head, body, done = self.label("head"), self.label("body"), self.label("done")
         before = self.block
         self.line(f"br label %{head}")
@@ -379,7 +383,7 @@ class _Printer:
         outer_vector, outer_mask = self.vector, self.mask
         if vector:
             self.vector = loop.variable
-            self.mask = self.lane_mask(index, end)
+            self.mask = mask or self.lane_mask(index, end)
         self.run(loop.body)
         latch = self.block
         self.line(f"{following} = add nsw i64 {index}, {self.lanes if vector else 1}")
@@ -389,9 +393,6 @@ class _Printer:
         for running, (total, error) in zip(carried, phis, strict=True):
             running.current, running.error = total, error
         self.start(done)
-        for accumulator in loop.accumulators:
-            self.finish(self.running.pop(accumulator.name))
-        self._vector_sums = sums
 
     def phis(
         self,
@@ -423,7 +424,7 @@ class _Printer:
         lanes = ", ".join(f"i32 {lane}" for lane in range(self.lanes))
         return self.let(f"icmp slt <{self.lanes} x i32> <{lanes}>, {wide}")
 
-    def finish(self, running: _Running) -> None:
+    def finish(self, running: Running) -> None:
         """The value of an accumulator after its loops: lanes are folded if the vector loop was inside."""
         accumulator, lanes = running.accumulator, running.lanes
         dtype, text = accumulator.dtype, running.current
@@ -439,7 +440,7 @@ class _Printer:
             lanes = 0
         self.define(accumulator.name, text, dtype, lanes)
 
-    def fold_sum(self, running: _Running) -> str:
+    def fold_sum(self, running: Running) -> str:
         """Add up the lanes pairwise, the errors once."""
         dtype = running.accumulator.dtype
         total = self.fold("add", running.current, dtype)

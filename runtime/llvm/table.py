@@ -33,8 +33,9 @@ from ..arena import ALIGNMENT
 from . import blas, products
 from .bodies import kernels_of
 from .costs import LEAST_PIECE, LEAST_SHARED, code_level, kernel_cost
-from .printer import Module, print_kernel
+from .printer import print_kernel
 from .types import NotPrintable
+from .written import Module
 
 Argument = tuple[int, int]
 # The room of the partial results of one accumulator.

@@ -26,8 +26,9 @@ from tapeless.runtime.llvm.mathematics import EXACT
 from tapeless.runtime.llvm.mathematics.alone import compiled
 from tapeless.runtime.llvm.mathematics.builder import Target
 from tapeless.runtime.llvm.operations import is_printable
-from tapeless.runtime.llvm.printer import Module, print_kernel
+from tapeless.runtime.llvm.printer import print_kernel
 from tapeless.runtime.llvm.types import NotPrintable
+from tapeless.runtime.llvm.written import Module
 
 FLOATS = ["f4", "f8"]
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]

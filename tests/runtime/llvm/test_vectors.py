@@ -56,7 +56,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("shape", [(40, 70), (2100, 130), (3, 5000)], ids=str)
+@pytest.mark.parametrize("shape", [(40, 70), (2100, 130), (3, 5000), (35, 5001)], ids=str)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_memory_of_every_kind(layout: str, shape: tuple[int, int]) -> None:
     x = LAYOUTS[layout](values(*shape))

@@ -1,0 +1,47 @@
+"""What the printer keeps while it writes: the module's text, names of values, sums that are running."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from ...compiler.ir.record import record
+from ...compiler.kernel.form import Accumulator
+from .types import DType
+
+
+@record(frozen=False)
+class Running:
+    """An accumulator while its loops are printed: its terms are vectors if the vector loop is inside."""
+
+    accumulator: Accumulator
+    lanes: int
+    current: str = ""
+    error: str = ""
+
+    @property
+    def compensated(self) -> bool:
+        """Whether the sum carries its rounding error: double sums do, others run in a wider type."""
+        accumulator = self.accumulator
+        return accumulator.op == "add" and accumulator.dtype.kind == "f" and not accumulator.narrow
+
+
+@record(frozen=False)
+class Name:
+    """A value: its text, and how many lanes it has, 0 for a single one."""
+
+    text: str
+    dtype: DType
+    lanes: int
+
+
+@record(frozen=False)
+class Module:
+    """LLVM text being put together: functions, and what they call."""
+
+    declarations: dict[str, None] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)
+    functions: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """The whole module."""
+        return "\n".join([*self.declarations, *self.definitions.values(), *self.functions]) + "\n"
