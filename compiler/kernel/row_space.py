@@ -83,7 +83,7 @@ def _is_large_product(body: Graph, shape: tuple[int, ...]) -> bool:
     """Whether all reductions are sums of products over a matrix that is larger than the cache."""
     reductions = [node for node in body.nodes if node.op.name in REDUCTIONS]
     products = all(node.op.name == "sum_products" for node in reductions)
-    return products and math.prod(shape) * reductions[0].dtype.itemsize > LARGE
+    return bool(reductions) and products and math.prod(shape) * reductions[0].dtype.itemsize > LARGE
 
 
 def _tile(

@@ -152,6 +152,11 @@ def test_a_body_of_cheap_rows_is_not_taken_row_by_row() -> None:
     assert choose_rows(body, shape, folded, row, alignments, strides, [(1, 1)]) is None
 
 
+def test_a_part_of_a_body_without_its_reductions_is_not_taken_row_by_row() -> None:
+    body = parse("graph @f(%x: f64[40,60]) { %0: f64[40,60] = tanh %x return %0 }")
+    assert choose_rows(body, (40, 60), (0,), None, [(0, 1)], [(60, 1)], [(60, 1)]) is None
+
+
 X, Y = Arg("x", np.dtype("f8"), "in", 0, 10), Arg("y", np.dtype("f8"), "out", 0, 4)
 AT = Affine(0, (("b", 4), ("i", 1)))
 STOP = Affine(10, (("b", -4),))

@@ -195,6 +195,32 @@ def test_long_sums_are_as_accurate_as_numpys() -> None:
     assert np.abs(products - exact[1]).max() <= 2 * np.abs(r @ x - exact[1]).max()
 
 
+def long_chain(w: Any, x: Any, c: Any) -> Any:
+    """More operations than a kernel holds, on numbers of rows and of the whole space."""
+    z, y = x @ w, x
+    for k in range(70):
+        z, y = np.tanh(z) + 0.1 * k * c, np.sin(y) * 0.9
+    return np.sum(z) + np.sum(y.sum(axis=0) ** 2)
+
+
+def column_chain(w: Any, x: Any) -> Any:
+    for k in range(40):
+        x = np.tanh(x + w * k) - x.sum(axis=0) / 50
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("rows", [50, 3000])
+def test_bodies_too_long_for_one_kernel(rows: int) -> None:
+    x, w, c = values(rows, 60), values(60), values(rows)
+    for function, args in ((long_chain, (w, x, c)), (column_chain, (w, x))):
+        step = tl.value_and_grad(function, wrt=(0, 1))
+        wanted = tl.compile(step, executor="interpret")(*args)
+        found = tl.compile(step, executor="native")(*args)
+        assert found[0] == pytest.approx(wanted[0], rel=1e-10)
+        for one, two in zip(found[1], wanted[1], strict=True):
+            np.testing.assert_allclose(one, two, rtol=0, atol=1e-10 * np.abs(two).max())
+
+
 # ---- threads and memory
 
 PROGRAM = """
