@@ -92,11 +92,13 @@ def _traced(function: Callable[..., Any], inner: Callable[..., Any]) -> Callable
     """`inner(trace, args, kwargs)` as a function: in the active trace, or traced and run once, uncached."""
 
     @functools.wraps(function, updated=())
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        return inner(current(), args, kwargs)
+
+    # This one does not name itself: a function that does is garbage in a cycle, with all it closes over.
+    @functools.wraps(function, updated=())
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        trace = current()
-        if trace is None:
-            return CompiledFunction(transformed)(*args, **kwargs)
-        return inner(trace, args, kwargs)
+        return (CompiledFunction(traced) if current() is None else traced)(*args, **kwargs)
 
     return transformed
 

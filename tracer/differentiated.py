@@ -145,8 +145,8 @@ class Differentiated:
             return seen[id(leaf)]
 
         self.marked.append(map_tree(mark, tree))
-        self._copies.append(ContainerCopies(lambda leaf, position, name: mark(leaf)))
-        return self._copies[-1].copy(tree, name)
+        self._copies.append(ContainerCopies())
+        return self._copies[-1].copy(lambda leaf, position, name: mark(leaf), tree, name)
 
     def _mark(self, leaf: Any, name: str) -> Any:
         trace = self.trace

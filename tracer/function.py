@@ -166,10 +166,10 @@ class FunctionTracer:
         labels = argument_names(self.function, args, kwargs)
         self.trace.arguments = dict(zip(labels, (*args, *kwargs.values()), strict=False))
         self._unions: dict[int, Storage] = {}
-        copies = ContainerCopies(self._leaf)
+        copies = ContainerCopies()
         try:
-            traced_args = tuple(copies.copy(a, n) for a, n in zip(args, labels, strict=False))
-            traced_kwargs = {k: copies.copy(v, k) for k, v in kwargs.items()}
+            traced_args = tuple(copies.copy(self._leaf, a, n) for a, n in zip(args, labels, strict=False))
+            traced_kwargs = {k: copies.copy(self._leaf, v, k) for k, v in kwargs.items()}
         except RecursionError:
             raise signature.too_deep("an argument") from None
         self.copies = copies

@@ -93,30 +93,29 @@ class ContainerCopies:
     Leaves are numbered as `signature.flatten` lists them: a shared container counts each time it is met.
     """
 
-    def __init__(self, leaf: Callable[[Any, int, str], Any]) -> None:
-        self._leaf = leaf
+    def __init__(self) -> None:
         self.position = 0
         self.made: dict[int, tuple[Any, int]] = {}
         self.originals: list[tuple[Any, Any, list[tuple[Any, Any]]]] = []
 
-    def copy(self, value: Any, name: str) -> Any:
+    def copy(self, leaf: Callable[[Any, int, str], Any], value: Any, name: str) -> Any:
         """The traced copy of an argument; leaves go through `leaf(value, number, name)`."""
         if not is_container(value):
             if value is None:
                 return None
             self.position += 1
-            return self._leaf(value, self.position - 1, name)
+            return leaf(value, self.position - 1, name)
         known = self.made.get(id(value))
         if known is not None:
             self.position += known[1]
             return known[0]
         first = self.position
         if issubclass(type(value), tuple):
-            items = [(k, self.copy(v, child_name(name, k, value))) for k, v in slots(value)]
+            items = [(k, self.copy(leaf, v, child_name(name, k, value))) for k, v in slots(value)]
             made = refill(value, items)
         else:
             made = copy.copy(value)
-            items = [(k, self.copy(v, child_name(name, k, value))) for k, v in slots(value)]
+            items = [(k, self.copy(leaf, v, child_name(name, k, value))) for k, v in slots(value)]
             set_contents(made, items)
         self.made[id(value)] = made, self.position - first
         self.originals.append((value, made, items))
@@ -126,7 +125,6 @@ class ContainerCopies:
         """Let go of the copies and what is in them."""
         self.made.clear()
         self.originals.clear()
-        del self._leaf
 
     def changed(self) -> list[tuple[Any, Any]]:
         """(original, copy) of each mutable container whose slots are not what they were."""

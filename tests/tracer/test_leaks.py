@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tapeless as tl
+from tapeless.tracer import leaks
 from tapeless.tracer.errors import ArgumentError, LeakedTraceError, TracedBoolError
 from tapeless.tracer.state import current
 
@@ -139,6 +140,32 @@ def test_garbage_in_cycles_is_no_leak() -> None:
         np.testing.assert_array_equal(tl.compile(recursive)(X), X**4)
     finally:
         gc.enable()
+
+
+def loss(params: Any, x: Any) -> Any:
+    return np.sum(np.tanh(x @ params["w"] + params["b"]) ** 2)
+
+
+TRANSFORMS: dict[str, Callable[..., Any]] = {
+    "value": loss,
+    "grad": lambda params, x: tl.grad(loss)(params, x),
+    "value_and_grad": lambda params, x: tl.value_and_grad(loss, wrt=(0, 1))(params, x),
+    "vjp": lambda params, x: tl.vjp(loss, params, x)[1](1.0),
+    "jvp": lambda params, x: tl.jvp(lambda x: loss(params, x), (x,), (x,)),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_a_trace_leaves_no_cycles(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traced values in cycles would be found by a collection alone, which takes long in a large process."""
+    collected: list[Any] = []
+    monkeypatch.setattr(leaks.gc, "collect", lambda *args: collected.append(args))
+    gc.disable()
+    try:
+        tl.compile(TRANSFORMS[name])({"w": np.ones((3, 2)), "b": np.zeros(2)}, np.ones((4, 3)))
+    finally:
+        gc.enable()
+    assert collected == []
 
 
 def test_what_an_earlier_trace_left_is_refused_wherever_it_is_used() -> None:

@@ -86,8 +86,8 @@ def _refusing_of_scalars(name: str) -> Callable[..., Any]:
 
 def _refuse_the_rest() -> None:
     """What an ndarray has and a traced array has not raises, naming itself."""
-    for name in dir(np.ndarray):
-        if not name.startswith("_") and name not in dir(TracedArray):
+    for name in {*dir(np.ndarray)} - {*dir(TracedArray)}:
+        if not name.startswith("_"):
             setattr(TracedArray, name, property(_refusing(name)))
     for name in {*dir(np.float64), *dir(np.int64), *dir(np.complex128)} - {*dir(TracedArray)}:
         if not name.startswith("_"):
