@@ -21,7 +21,7 @@ import numpy as np
 
 from .stand_in import ModuleStandIn, original
 from .state import current
-from .user_code import is_user_namespace, user_modules
+from .user_code import is_stage, is_user_namespace, user_modules
 
 if TYPE_CHECKING:
     from .reach import Reach
@@ -245,6 +245,9 @@ def _import(name: str, globals: Any = None, locals: Any = None, fromlist: Any = 
     plain = locals is not None or id(module) not in patch.table
     if (plain and len(sys.modules) == patch.loaded) or current() is None:
         return module
+    importer = str(globals.get("__name__")) if globals is not None else ""
+    if importer.startswith("importlib.") or is_stage(importer):
+        return module  # a part of another import, or of Tapeless, which brings no user code
     return patch.imported(module, globals, locals)
 
 
