@@ -42,3 +42,52 @@ def test_import_takes_little_longer_than_numpy() -> None:
     import_in_new_process()  # writes bytecode, warms the file cache
     seconds = [import_in_new_process()["seconds"] for _ in range(ROUNDS)]
     assert statistics.median(seconds) < MOST_SECONDS
+
+
+FIRST_CALL = """
+import json, sys
+import numpy as np
+import tapeless as tl
+@tl.compile(executor=sys.argv[1])
+def step(w, x, y):
+    value, grad = tl.value_and_grad(lambda w: np.mean((np.tanh(x @ w) - y) ** 2))(w)
+    w -= 0.1 * grad
+    return value
+step(np.ones((3, 2)), np.ones((8, 3)), np.ones((8, 2)))
+print(json.dumps(sorted(sys.modules)))
+"""
+# What a first call has no use for, by module below `tapeless`; the other executor's parts come in addition.
+UNUSED = {
+    "compiler.draw",
+    "compiler.drawing",
+    "compiler.ir.parse",
+    "compiler.ir.verify",
+    "compiler.kernel.evaluate",
+    "compiler.passes.bisect",
+    "compiler.plan_verify",
+    "runtime.interpret",
+    "runtime.profile",
+    "tracer.warm",
+    *(
+        f"compiler.ops.{name}"
+        for name in ("eigen", "fft", "linalg", "sort", "softmax", "special", "spectral")
+    ),
+}
+NATIVE = {"compiler.kernel", "runtime.llvm"}
+# Elsewhere than here names are not looked up through what a library is linked with.
+SEARCH = {"threadpoolctl"} if sys.platform == "linux" else set()
+NUMPY = {"runtime.executor", "runtime.kernels", "runtime.writer"}
+
+
+@pytest.mark.parametrize(
+    ("executor", "others"),
+    [("native", NUMPY | SEARCH), ("numpy", NATIVE | {"llvmlite", "threadpoolctl"})],
+)
+def test_a_first_call_loads_what_it_needs(executor: str, others: set[str]) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TAPELESS_")}
+    command = [sys.executable, "-W", "error", "-c", FIRST_CALL, executor]
+    environment["TAPELESS_CACHE_DIR"] = "off"
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    loaded = {name.removeprefix("tapeless.") for name in json.loads(done.stdout)}
+    assert loaded & (UNUSED | others | (HEAVY - {"llvmlite", "threadpoolctl"})) == set()
+    assert {"numpy": NUMPY, "native": NATIVE}[executor] <= loaded
