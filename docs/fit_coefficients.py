@@ -270,6 +270,8 @@ RATIO = ((SQRT2 - 1) / (SQRT2 + 1)) ** 2 * 1.001
 FITS = [
     # e^r = 1 + r + r^2 p(r)
     Fit("exp", expm1_rest, lambda r: r**2 / mpmath.exp(r), -HALF_LN2, HALF_LN2, {"f4": 5, "f8": 10}),
+    # the same where 2^(j/16) is looked up
+    Fit("exp_near", expm1_rest, lambda r: r**2 / mpmath.exp(r), -HALF_LN2 / 16, HALF_LN2 / 16, {"f8": 5}),
     Fit("expm1", expm1_rest, lambda r: r**2 / mpmath.expm1(r), -HALF_LN2, HALF_LN2, {"f4": 5, "f8": 11}),
     # 2^r = 1 + r p(r); to the accuracy of float32 for powers
     Fit("exp2", exp2_rest, exp2_weight, -0.5, 0.5, {"f4": 6, "f8": 11}),
@@ -402,13 +404,18 @@ def logarithms(dtype: str) -> list[list[mpf]]:
     return rows
 
 
+def powers_of_two() -> list[mpf]:
+    """2^(j/16)."""
+    return [rounded(mpf(2) ** (mpf(j) / 16), "f8") for j in range(16)]
+
+
 def rows_text(rows: Sequence[Sequence[mpf]], indent: str) -> list[str]:
     """Rows as lines of text."""
     lines = []
     for row in rows:
         text = " ".join(hexadecimal(float(value)) for value in row)
         parts = [f'{indent}    "{line}"' for line in wrap(text, 92, drop_whitespace=False)]
-        lines += [f"{indent}_row(", *parts, f"{indent}),"]
+        lines += [f"{indent}_row(", *parts, f"{indent}){',' * bool(indent)}"]
     return lines
 
 
@@ -455,7 +462,9 @@ def tables_text() -> str:
     lines += ["}", "# 1/m, and -log of it as a sum of two, by the first bits of m", "LOGARITHMS = {"]
     for dtype in ("f4", "f8"):
         lines += [f'    "{dtype}": (', *rows_text(logarithms(dtype), "        "), "    ),"]
-    return "\n".join([*lines, "}", ""])
+    (first, *others) = rows_text([powers_of_two()], "")
+    lines += ["}", "# 2^(j/16)", f"EXP2 = {first}", *others]
+    return "\n".join([*lines, ""])
 
 
 def main(names: Sequence[str]) -> None:

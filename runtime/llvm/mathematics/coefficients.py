@@ -135,6 +135,10 @@ _TEXTS = {
         "0x1.62e42ff0e13a6p-1 0x1.ebfbe0777f1bcp-3 0x1.c6b08ac1331fep-5 0x1.3b29f3a2790dp-7 "
         "0x1.5d8a8540db8f6p-10 0x1.445c811ab58dp-13 0x1.fde6cb01c65a5p-17"
     ),
+    ("exp_near", "f8"): (  # -56.3
+        "0x1.fffffffffffb8p-2 0x1.555555548f746p-3 0x1.55555558ffabdp-5 0x1.11123abdeb2e1p-7 "
+        "0x1.6c14c4e9bc41bp-10"
+    ),
     ("expm1", "f4"): (  # -25.8
         "0x1.fffffep-2 0x1.5554bp-3 0x1.555674p-5 0x1.12277cp-7 0x1.6bec9ep-10"
     ),

@@ -15,7 +15,8 @@ from .constants import Constants, constants, table
 from .logarithm import joined
 from .pairs import Pair, remaining
 from .pieces import by_pieces
-from .registers import scaled_by_power
+from .registers import looked_up, scaled_by_power
+from .tables import EXP2
 
 
 @record
@@ -58,8 +59,22 @@ def reduced(x: Value) -> tuple[Value, Whole]:
     return fma(k.value, -c.ln2_low, fma(k.value, -c.ln2_high, x)), k
 
 
+def _exp_looked_up(x: Value) -> Value:
+    """2^(j/16) e^r 2^k with x = (k + j/16) ln 2 + r; the low bits of 16 k + j look up the first."""
+    c = constants(x.dtype)
+    sixteenths = c.magic / 16
+    shifted = fma(x, c.log2_e, sixteenths)
+    k = shifted - sixteenths
+    r = fma(k, -c.ln2_low, fma(k, -c.ln2_high, x))
+    power = looked_up("tl_exp2_f8", EXP2, shifted.bits(), x.dtype)
+    grown = fma(r * r, polynomial(r, table("exp_near", x)), r)
+    return scaled_by_power(fma(power, grown, power), k)
+
+
 def exp(x: Value) -> Value:
     c = constants(x.dtype)
+    if x.emitter.target.permute and x.dtype.itemsize == 8:
+        return _exp_looked_up(larger(smaller(x, c.exp_high), c.exp_low))
     r, k = reduced(larger(smaller(x, c.exp_high), c.exp_low))
     return scaled(polynomial(r, (1.0, 1.0, *table("exp", x))), k)
 

@@ -42,8 +42,11 @@ def _apart(x: Value) -> list[str]:
         return [e.let(f"insertelement {one}", dtype).text]
     type_ = e.type(dtype)
     starts = range(0, e.lanes, lanes) if e.lanes > lanes else [0]
-    picked = [[start + i if i < e.lanes else 0 for i in range(lanes)] for start in starts]
-    return [e.let(f"shufflevector {type_} {x.text}, {type_} poison, {_mask(p)}", dtype).text for p in picked]
+    picked = [range(start, min(start + lanes, e.lanes)) for start in starts]
+    return [
+        e.let(f"shufflevector {type_} {x.text}, {type_} poison, {_mask(p, lanes)}", dtype).text
+        for p in picked
+    ]
 
 
 def _together(parts: list[str], like: Value, dtype: DType) -> str:
@@ -65,8 +68,10 @@ def _together(parts: list[str], like: Value, dtype: DType) -> str:
     return parts[0]
 
 
-def _mask(lanes: range | list[int]) -> str:
-    return f"<{len(lanes)} x i32> <{', '.join(f'i32 {i}' for i in lanes)}>"
+def _mask(picked: range, lanes: int = 0) -> str:
+    """A shuffle's mask; lanes behind what is picked hold anything."""
+    texts = [*map(str, picked), *["poison"] * (lanes - len(picked))]
+    return f"<{len(texts)} x i32> <{', '.join(f'i32 {text}' for text in texts)}>"
 
 
 def scaled_by_power(p: Value, k: Value) -> Value:

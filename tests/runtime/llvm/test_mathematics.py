@@ -18,7 +18,7 @@ from tapeless.runtime.llvm.mathematics import FUNCTIONS
 from tapeless.runtime.llvm.mathematics.alone import compiled, module
 from tapeless.runtime.llvm.mathematics.builder import Target
 from tapeless.runtime.llvm.mathematics.coefficients import TABLES
-from tapeless.runtime.llvm.mathematics.tables import LOGARITHMS, PIECES
+from tapeless.runtime.llvm.mathematics.tables import EXP2, LOGARITHMS, PIECES
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 MEASURE = runpy.run_path(str(DOCS / "measure_mathematics.py"))
@@ -126,7 +126,7 @@ def test_without_fused_instructions(name: str, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["log", "erf", "tanh", "xlogy", "entr", "logit"])
+@pytest.mark.parametrize("name", ["exp", "log", "erf", "tanh", "xlogy", "entr", "logit"])
 def test_without_tables(name: str, dtype: Any) -> None:
     """What machines without permutations of registers compute."""
     operands = operands_of(name, dtype, 240 if dtype == F8 else 60_000, seed=2)
@@ -138,7 +138,7 @@ def test_without_tables(name: str, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["log", "erf", "tanh"])
+@pytest.mark.parametrize("name", ["exp", "log", "erf", "tanh"])
 def test_special_values_without_tables(name: str, dtype: Any) -> None:
     reference: Any = getattr(np, name, None) or getattr(scipy.special, name)
     with np.errstate(all="ignore"):
@@ -240,3 +240,9 @@ def test_looked_up_logarithms_are_those_of_the_script(dtype: str) -> None:
     with mpmath.workdps(60):
         found = tuple(tuple(map(float, row)) for row in script["logarithms"](dtype))
     assert found == LOGARITHMS[dtype]
+
+
+def test_looked_up_powers_are_those_of_the_script() -> None:
+    script = runpy.run_path(str(DOCS / "fit_coefficients.py"))
+    with mpmath.workdps(60):
+        assert tuple(map(float, script["powers_of_two"]())) == EXP2
