@@ -45,7 +45,10 @@ from .lower import (
     reach,
 )
 from .row_space import Rows, choose_rows
-from .space import Alignment
+from .space import Alignment, costly_values
+
+# Elements of a tile's costly values that are kept between passes.
+MOST_KEPT = 1 << 16
 
 
 class _Frontier:
@@ -102,7 +105,10 @@ class _RowLowering(Lowering):
         strides: Sequence[tuple[int, ...]],
         out_strides: Sequence[tuple[int, ...]],
     ) -> None:
-        super().__init__(body, Space(rows.shape, (), None, rows.alignments), strides, out_strides)
+        length = rows.tile * math.prod(rows.shape[axis] for axis in rows.inner)
+        kept = costly_values(body, rows.shape, rows.inner) if length <= MOST_KEPT and not rows.along else ()
+        space = Space(rows.shape, (), None, rows.alignments, frozenset(kept), rows.inner)
+        super().__init__(body, space, strides, out_strides)
         self.rows = rows
         self.vector = "i" if rows.along else None
         self.row = Affine(0, (("b", rows.block), ("i", 1), ("t", rows.tile)))
@@ -157,9 +163,20 @@ class _RowLowering(Lowering):
         block = self.block_for([self.row])
         return self.emit(block, (arg, "kept"), lambda n: Load(n, arg, Affine(0, (("i", 1),))))
 
+    def keep(self, node: Node, at: Map, name: str, block: Block) -> None:
+        """Store a costly value of the whole space for later passes over the tile."""
+        length = self.rows.tile * math.prod(self.rows.shape[axis] for axis in self.rows.inner)
+        arg = self.scratch[node] = self.scratch_memory(node, length)
+        block.statements.append(Store(arg, self.row_place(at), name))
+
+    def row_place(self, at: Map) -> Affine:
+        """The place of an element in the tile."""
+        length = math.prod(self.rows.shape[axis] for axis in self.rows.inner)
+        return add(super().row_place(at), Affine(0, (("i", length),)))
+
     def keep_row(self, node: Node, at: Map, block: Block) -> None:
         """Store a number a row for the phases to come."""
-        arg = self.scratch_row(node)
+        arg = self.scratch_memory(node, self.rows.tile)
         block.statements.append(Store(arg, Affine(0, (("i", 1),)), self.value(node, at)))
         self.kept[node, at] = arg
 
@@ -268,7 +285,7 @@ class _RowLowering(Lowering):
         rows, at = self.rows, Affine(0, (("i", 1),))
         made = self.nest(["i"])
         for node, place in found:
-            zero, arg = self.name(), self.scratch_row(node)
+            zero, arg = self.name(), self.scratch_memory(node, self.rows.tile)
             made[0].statements += [Constant(zero, 0.0, node.dtype), Store(arg, at, zero)]
             self.kept[node, place] = arg
         self.close(made, "i")
@@ -281,10 +298,10 @@ class _RowLowering(Lowering):
             made[-1].statements.append(Store(self.kept[node, place], at, product, adds=True))
         self.close(made, "i")
 
-    def scratch_row(self, node: Node) -> str:
-        """Scratch memory for a number a row."""
+    def scratch_memory(self, node: Node, length: int) -> str:
+        """Scratch memory for values of a node."""
         arg = f"s{sum(a.role == 'scratch' for a in self.args)}"
-        self.args.append(Arg(arg, node.dtype, "scratch", 0, self.rows.tile))
+        self.args.append(Arg(arg, node.dtype, "scratch", 0, length))
         return arg
 
     def store(self, outputs: Sequence[tuple[int, Node]]) -> None:

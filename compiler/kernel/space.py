@@ -46,7 +46,7 @@ def choose_space(
     elif contiguous is not None and contiguous in inner:
         inner.remove(contiguous)
         inner.append(contiguous)
-    kept = _kept(body, shape, folded) if contiguous in folded else frozenset()
+    kept = costly_values(body, shape, folded) if contiguous in folded else frozenset()
     return Space(shape, (*outer, *inner), contiguous, tuple(alignments), kept, folded)
 
 
@@ -86,7 +86,7 @@ def _vote(
             steps[axis] = max(steps[axis], abs(stride))
 
 
-def _kept(body: Graph, shape: tuple[int, ...], folded: tuple[int, ...]) -> frozenset[Node]:
+def costly_values(body: Graph, shape: tuple[int, ...], folded: tuple[int, ...]) -> frozenset[Node]:
     """Costly values of the full shape that more than one pass over a row reads."""
     length = 1
     for axis in folded:

@@ -74,6 +74,17 @@ graph @line(%x: f32[100], %y: f32[100]) {
   return %0, %2, %1
 }
 """
+# A costly value that the rows' sums, the result and the sums over rows read.
+SOFTMAX = """
+graph @softmax(%x: f64[40,5]) {
+  %0: f64[40,5] = exp %x
+  %1: f64[40] = sum %0 {axes=(1,), dtype=f64}
+  %2: f64[40,5] = broadcast %1 {axes=(0,), shape=(40, 5)}
+  %3: f64[40,5] = divide %0, %2
+  %4: f64[3,5] = partial_sum %3 {axes=(0,), axis=0, dtype=f64, size=16}
+  return %3, %4
+}
+"""
 SIGMOID = """
 graph @sigmoid(%x: f64[40,6], %w: f64[40,6]) {
   %0: f64[40] = sum_products %x, %w {axes=(1,)}
@@ -88,6 +99,7 @@ CASES: dict[str, tuple[str, Any, Any, int | None, Any]] = {
     "features-first": (FEATURES_FIRST, (5, 50), (0,), 1, ((None, 0), (None,))),
     "cube": (CUBE, (33, 3, 4), (), 0, ((None, 1, 2), (None,), (0, 1, 2))),
     "line": (LINE, (100,), (), 0, ((None,), (None,), (0,))),
+    "softmax": (SOFTMAX, (40, 5), (1,), 0, ((0, 1), (None, 1))),
     "sigmoid": (SIGMOID, (40, 6), (1,), None, ((0, None),)),
 }
 
@@ -143,6 +155,12 @@ def test_the_matrix_is_read_twice_within_a_tile_and_never_written() -> None:
     text = str(lowered("logistic")[1])
     assert text.count("load a0[") == 2
     assert text.count(" = exp ") == 1
+
+
+def test_a_costly_value_is_computed_once_and_kept_for_the_tile() -> None:
+    text = str(lowered("softmax")[1])
+    assert text.count(" = exp ") == 1
+    assert "scratch s0: f64[0:80]" in text
 
 
 def test_a_body_of_cheap_rows_is_not_taken_row_by_row() -> None:
