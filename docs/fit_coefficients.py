@@ -374,14 +374,22 @@ IN_PIECES = [
 
 
 def piece(whole: InPieces, number: int) -> list[mpf]:
-    """Coefficients of g(number * step + t) in powers of t, of g(t) - t for the first piece."""
+    """Coefficients of g(number * step + t) in powers of t, of g(t) - t for the first piece.
+
+    What rounding takes from the first two, d, becomes d (1 - t^2 / half^2): it is gone at the ends of the
+    piece, where g may be smaller than in the middle, and its last place with it.
+    """
     g, half, middle, terms = whole.g, whole.step * 0.505, mpf(whole.step) * number, {whole.dtype: whole.terms}
     if number == 0:
         terms = {whole.dtype: whole.terms - 1}
         fit = Fit("", lambda t: g(t) / t - 1, lambda t: t / g(t), 1e-9, half, terms)
         return [mpf(0), *fitted(fit, whole.dtype)[0]]
-    fit = Fit("", lambda t: g(middle + t), lambda t: 1 / g(middle + t), -half, half, terms)
-    return fitted(fit, whole.dtype)[0]
+    points = grid(-half, half, 24 * (whole.terms + 2))
+    values = [g(middle + t) for t in points]
+    found, _ = remez(points, values, [1 / value for value in values], 0, whole.terms)
+    for power in (0, 1):
+        found[power + 2] -= (rounded(found[power], whole.dtype) - found[power]) / mpf(half) ** 2
+    return [rounded(c, whole.dtype) for c in found]
 
 
 # What products of ln2_high with the exponents are multiples of.

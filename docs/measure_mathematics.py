@@ -64,7 +64,7 @@ UNARY = {
         lambda x: mpf(2) ** x, np.exp2, -1100, 1030, (0, 0.5, 128, -126, -150, 1024, -1022, -1074), 2000
     ),
     "expm1": Case(mpmath.expm1, np.expm1, -50, 720, (0, LN2 / 2, -LN2 / 2, 88.7, 709.8, 1), 800),
-    "log": Case(mpmath.log, np.log, 0, 3, (1, 0.5**0.5, 2**0.5)),
+    "log": Case(mpmath.log, np.log, 0, 3, (1, 0.5**0.5, 2**0.5, 0.75, 0.96875, 1.0625, 1.5)),
     "log2": Case(lambda x: mpmath.log(x, 2), np.log2, 0, 3, (1, 0.5**0.5, 2**0.5)),
     "log10": Case(mpmath.log10, np.log10, 0, 3, (1, 0.5**0.5, 2**0.5)),
     "log1p": Case(mpmath.log1p, np.log1p, -1, 3, (-1, 0, 2**0.5 - 1, 0.5**0.5 - 1)),
@@ -76,12 +76,12 @@ UNARY = {
     "arctan": Case(mpmath.atan, np.arctan, -3, 3, (1, -1)),
     "sinh": Case(mpmath.sinh, np.sinh, -712, 712, (1, -1, 89.4, 710.4), 800),
     "cosh": Case(mpmath.cosh, np.cosh, -712, 712, (0, 89.4, 710.4), 800),
-    "tanh": Case(mpmath.tanh, np.tanh, -10, 10, (LN2 / 4, 0.55, 9, 19), 1000),
+    "tanh": Case(mpmath.tanh, np.tanh, -10, 10, (LN2 / 4, 19 / 128, 0.55, 9, 19), 1000),
     "arcsinh": Case(mpmath.asinh, np.arcsinh, -3, 3, (0.5, 1)),
     "arccosh": Case(mpmath.acosh, np.arccosh, 1, 3, (1,)),
     "arctanh": Case(mpmath.atanh, np.arctanh, -1, 1, (1, -1, 0.5)),
     "cbrt": Case(cube_root, np.cbrt, -10, 10, (1, 2)),
-    "erf": Case(mpmath.erf, scipy.special.erf, -6, 6, (0.921875, 1, 3.9, 5.9), 100),
+    "erf": Case(mpmath.erf, scipy.special.erf, -6, 6, (33 / 512, 25 / 128, 0.921875, 1, 3.9, 5.9), 100),
     "erfc": Case(mpmath.erfc, scipy.special.erfc, -6, 28, (0.5, 10, 26.5), 40),
     "erfcx": Case(
         lambda x: mpmath.exp(x * x) * mpmath.erfc(x), scipy.special.erfcx, -26, 26, (0.5, -0.5, -9.3), 1e4

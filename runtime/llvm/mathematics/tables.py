@@ -44,36 +44,36 @@ PIECES = {
                 "0x1.83a208p-22 0x1.195834p-23"
             ),
             _row(
-                "0x1.0261a8p-21 -0x1.24fb86p-3 -0x1.16bc3cp-2 -0x1.80c4ecp-2 -0x1.c8b10ap-2 -0x1.eb9176p-2 "
-                "-0x1.eb5732p-2 -0x1.cddd1ep-2 -0x1.9b64a6p-2 -0x1.5cebe2p-2 -0x1.1aba8ep-2 -0x1.b6c704p-3 "
-                "-0x1.46a058p-3 -0x1.d31eb8p-4 -0x1.413134p-4 -0x1.a91606p-5 -0x1.0ee38p-5 -0x1.4ca93p-6 "
-                "-0x1.89cc64p-7 -0x1.c18ac2p-8 -0x1.ef06d2p-9 -0x1.06fcfep-9 -0x1.0daf08p-10 -0x1.0af502p-11 "
-                "-0x1.fe45fap-13 -0x1.d6eb4p-14 -0x1.a3b884p-15 -0x1.69534p-16 -0x1.2c793ap-17 "
-                "-0x1.e2c9aap-19 -0x1.76bc84p-20 -0x1.190c06p-21"
+                "0x1.0261a8p-21 -0x1.24fad2p-3 -0x1.16bcbp-2 -0x1.80c4aap-2 -0x1.c8b2dp-2 -0x1.eb91d6p-2 "
+                "-0x1.eb56f8p-2 -0x1.cdddd4p-2 -0x1.9b6502p-2 -0x1.5ceae4p-2 -0x1.1abb2ep-2 -0x1.b6c552p-3 "
+                "-0x1.46a014p-3 -0x1.d3209p-4 -0x1.412e7ep-4 -0x1.a91be2p-5 -0x1.0eefcp-5 -0x1.4cbe86p-6 "
+                "-0x1.89a272p-7 -0x1.c1d0aep-8 -0x1.efa84ap-9 -0x1.0644b4p-9 -0x1.0dbccap-10 -0x1.0b1602p-11 "
+                "-0x1.f0290ep-13 -0x1.cd6d5ep-14 -0x1.96613cp-15 -0x1.bef0ccp-16 -0x1.7fd016p-19 "
+                "-0x1.458d56p-18 0x1.0b403cp-19 -0x1.1f4288p-18"
             ),
             _row(
-                "-0x1.813114p-2 -0x1.6e3804p-2 -0x1.387ab4p-2 -0x1.d0e992p-3 -0x1.147f34p-3 -0x1.580af6p-5 "
-                "0x1.4cb9aap-5 0x1.ace48p-4 0x1.2bb6cp-3 0x1.533c22p-3 0x1.53b872p-3 0x1.37a27cp-3 "
-                "0x1.0a7304p-3 0x1.acf1e4p-4 0x1.471becp-4 0x1.daaea2p-5 0x1.48b146p-5 0x1.b3659cp-6 "
-                "0x1.144afep-6 0x1.506b54p-7 0x1.8969dap-8 0x1.ba3b02p-9 0x1.de2cep-10 0x1.f1a5bp-11 "
-                "0x1.f2bbe4p-12 0x1.e18516p-13 0x1.c00a28p-14 0x1.91e56p-15 0x1.5ba324p-16 0x1.220aa6p-17 "
-                "0x1.d2ea96p-19 0x1.6aa606p-20"
+                "-0x1.813114p-2 -0x1.6e3756p-2 -0x1.387d66p-2 -0x1.d0ecd4p-3 -0x1.14812ap-3 -0x1.5804a2p-5 "
+                "0x1.4cb1fp-5 0x1.ace76ep-4 0x1.2bb81ap-3 0x1.533baep-3 0x1.53b924p-3 0x1.37a368p-3 "
+                "0x1.0a7336p-3 0x1.acf254p-4 0x1.471bcap-4 0x1.daae44p-5 0x1.48b11cp-5 0x1.b365fp-6 "
+                "0x1.144ae2p-6 0x1.506b2p-7 0x1.896a04p-8 0x1.ba3adp-9 0x1.de2caap-10 0x1.f1a5ep-11 "
+                "0x1.f2bbf8p-12 0x1.e184fap-13 0x1.c00a2ep-14 0x1.91e556p-15 0x1.5ba322p-16 0x1.220aap-17 "
+                "0x1.d2ea8cp-19 0x1.6aa5eep-20"
             ),
             _row(
-                "0x1.e9874p-11 0x1.2122ep-4 0x1.09d8dcp-3 0x1.59c058p-3 0x1.771a68p-3 0x1.62eb08p-3 "
-                "0x1.27151ap-3 0x1.a62286p-4 0x1.df4aa2p-5 0x1.207d84p-6 -0x1.e301bcp-7 -0x1.299ebp-5 "
-                "-0x1.83e832p-5 -0x1.96c4dcp-5 -0x1.77d9cap-5 -0x1.3d1be4p-5 -0x1.f16c0ap-6 -0x1.6e70d6p-6 "
-                "-0x1.fe773ep-7 -0x1.51ad44p-7 -0x1.a9a886p-8 -0x1.0039cap-8 -0x1.27262p-9 -0x1.45c54ap-10 "
-                "-0x1.58ef66p-11 -0x1.5eb1a4p-12 -0x1.56a134p-13 -0x1.41e516p-14 -0x1.22f6bp-15 "
-                "-0x1.fa55acp-17 -0x1.a8427p-18 -0x1.56756ap-19"
+                "0x1.e9874p-11 0x1.2122e2p-4 0x1.09d8dap-3 0x1.59c05ep-3 0x1.771a66p-3 0x1.62eb02p-3 "
+                "0x1.271518p-3 0x1.a62286p-4 0x1.df4aa4p-5 0x1.207d7p-6 -0x1.e301dap-7 -0x1.299ebap-5 "
+                "-0x1.83e83ap-5 -0x1.96c4ep-5 -0x1.77d9ccp-5 -0x1.3d1be4p-5 -0x1.f16c0ap-6 -0x1.6e70d4p-6 "
+                "-0x1.fe7736p-7 -0x1.51ad4p-7 -0x1.a9a87ep-8 -0x1.0039c2p-8 -0x1.272618p-9 -0x1.45c54p-10 "
+                "-0x1.58ef58p-11 -0x1.5eb194p-12 -0x1.56a124p-13 -0x1.41e506p-14 -0x1.22f69ep-15 "
+                "-0x1.fa558ap-17 -0x1.a84254p-18 -0x1.567554p-19"
             ),
             _row(
-                "0x1.affb7ap-4 0x1.a9561ep-4 0x1.40d77p-4 0x1.594eb6p-5 0x1.7a8582p-9 -0x1.057e22p-5 "
-                "-0x1.cfb5aap-5 -0x1.186e9p-4 -0x1.1625d6p-4 -0x1.d92548p-5 -0x1.58c41ap-5 -0x1.998ac8p-6 "
-                "-0x1.3e443ap-7 0x1.e8a4b8p-10 0x1.2ba144p-7 0x1.9a9f2cp-7 0x1.a973d8p-7 0x1.7c63f6p-7 "
-                "0x1.335a4p-7 0x1.cacd2ap-8 0x1.403d62p-8 0x1.a54a3ep-9 0x1.067ed6p-9 0x1.36fd6ap-10 "
-                "0x1.5f3cb8p-11 0x1.7af38ep-12 0x1.8733cep-13 0x1.82eb82p-14 0x1.6f0896p-15 0x1.4e39bcp-16 "
-                "0x1.246142p-17 0x1.ebbcfp-19"
+                "0x1.affb7ap-4 0x1.a95642p-4 0x1.40d752p-4 0x1.594fcap-5 0x1.7a893p-9 -0x1.057dbp-5 "
+                "-0x1.cfb56cp-5 -0x1.186e82p-4 -0x1.1625d6p-4 -0x1.d9256cp-5 -0x1.58c3eap-5 -0x1.998a02p-6 "
+                "-0x1.3e42eep-7 0x1.e8abfep-10 0x1.2ba1cap-7 0x1.9a9f08p-7 0x1.a973c8p-7 0x1.7c644p-7 "
+                "0x1.335a4cp-7 0x1.caccf4p-8 0x1.403d0ep-8 0x1.a549bp-9 0x1.067e74p-9 0x1.36fceap-10 "
+                "0x1.5f3c1ap-11 0x1.7af2d8p-12 0x1.873306p-13 0x1.82eab2p-14 0x1.6f07c6p-15 0x1.4e3906p-16 "
+                "0x1.24607cp-17 0x1.ebbb62p-19"
             ),
         ),
     ),
@@ -91,79 +91,79 @@ PIECES = {
                 "0x1.06eba8214db69p-3 0x1.eff8c4b1375dbp-1 0x1.39ccc1b136d5ap-1 0x1.24a55399ea239p-2 "
                 "0x1.92470a61b6965p-4 0x1.978ae8b55ce1bp-6 0x1.30499b503957fp-8 0x1.4ee1429bf7ccp-11 "
                 "0x1.0f9e1b4dd36e1p-14 0x1.44ba86467088p-18 0x1.1e1e857adc543p-22 0x1.7397c5a66e2fcp-27 "
-                "0x1.63ac6b4edce39p-32 0x1.f5cc77180bed4p-38 0x1.04e15ecc889e7p-43 0x1.8fd4e018c7e2dp-50"
+                "0x1.63ac6b4edce37p-32 0x1.f5cc77180bedp-38 0x1.04e15ecc889a9p-43 0x1.8fd4e018c7fd9p-50"
             ),
             _row(
-                "-0x1.467958f03d852p-46 -0x1.837a59aa733fap-2 -0x1.ea4feea4e5aefp-2 -0x1.56f1bdf85e61fp-2 "
-                "-0x1.3a47801c56a44p-3 -0x1.8dfda7411cb58p-5 -0x1.6496420203363p-7 -0x1.c9d7f9113cbe3p-10 "
-                "-0x1.a8670aa99a4abp-13 -0x1.1d67f003e92c6p-16 -0x1.1769ce59fbef6p-20 -0x1.8f2c0951c3951p-25 "
-                "-0x1.a0ce0dc0353ep-30 -0x1.3e864997f9016p-35 -0x1.64ac1f9861bd5p-41 -0x1.24d86a19eedb5p-47"
+                "-0x1.467958f03d852p-46 -0x1.837a59aa73405p-2 -0x1.ea4feea4e5ae1p-2 -0x1.56f1bdf85e611p-2 "
+                "-0x1.3a47801c56a49p-3 -0x1.8dfda7411cc0fp-5 -0x1.6496420203461p-7 -0x1.c9d7f9113d104p-10 "
+                "-0x1.a8670aa99740bp-13 -0x1.1d67f0042bf16p-16 -0x1.1769ce56f24f1p-20 -0x1.8f2c0947a5123p-25 "
+                "-0x1.a0ce170d36ad3p-30 -0x1.3e86f92481e12p-35 -0x1.647d8008adccfp-41 -0x1.2a1ef5ddad12fp-47"
             ),
             _row(
-                "-0x1.812746b0245e9p-2 -0x1.cb7bf78e2decfp-3 0x1.715e59534349ep-5 0x1.54c0d66d7764dp-3 "
-                "0x1.0453f90d3bd2p-3 0x1.c24b2053e3381p-5 0x1.fa73d7eb1b77cp-7 0x1.85661421616c5p-9 "
-                "0x1.a3737e2a2f0fep-12 0x1.40ee07ac504bep-15 0x1.5fe5d4756182p-19 0x1.161fb5391a001p-23 "
-                "0x1.3e380dd746743p-28 0x1.085b86614fe36p-33 0x1.3fa83028f2313p-39 0x1.19d11ff4ab38bp-45"
+                "-0x1.812746b0245e9p-2 -0x1.cb7bf78e2deb5p-3 0x1.715e5953434acp-5 0x1.54c0d66d77653p-3 "
+                "0x1.0453f90d3bd26p-3 0x1.c24b2053e3381p-5 0x1.fa73d7eb1b777p-7 0x1.85661421616c6p-9 "
+                "0x1.a3737e2a2f0ffp-12 0x1.40ee07ac504bep-15 0x1.5fe5d4756181cp-19 0x1.161fb5391a00ap-23 "
+                "0x1.3e380dd7467adp-28 0x1.085b86614fa6fp-33 0x1.3fa83028f21c5p-39 0x1.19d11ff4aa8cep-45"
             ),
             _row(
-                "-0x1.c724fba7f75d4p-32 0x1.5c0fc7760ca03p-3 0x1.22cdbdb4d099fp-3 0x1.cf82bac1bc541p-7 "
-                "-0x1.8a7c6a2399be7p-5 -0x1.33137b26e08aap-5 -0x1.daa3005c28ab4p-7 -0x1.c812e602cc58p-9 "
-                "-0x1.24544f02d9856p-11 -0x1.02488b68ae2cep-14 -0x1.405da04827c5ep-18 -0x1.1a2239f48f03ep-22 "
-                "-0x1.638bc505b0386p-27 -0x1.4256995bd6909p-32 -0x1.a62b712e038dep-38 -0x1.909da85eb61e3p-44"
+                "-0x1.c724fba7f75d4p-32 0x1.5c0fc7760ca05p-3 0x1.22cdbdb4d099fp-3 0x1.cf82bac1bc544p-7 "
+                "-0x1.8a7c6a2399be3p-5 -0x1.33137b26e08aap-5 -0x1.daa3005c28ab4p-7 -0x1.c812e602cc563p-9 "
+                "-0x1.24544f02d9855p-11 -0x1.02488b68ae316p-14 -0x1.405da04827c64p-18 -0x1.1a2239f48ed1p-22 "
+                "-0x1.638bc505aff76p-27 -0x1.4256995bd6587p-32 -0x1.a62b712e02961p-38 -0x1.909da85eae2a7p-44"
             ),
             _row(
-                "0x1.ce2f270e1e032p-4 0x1.4dd7b2ce0e2bep-5 -0x1.da50ae54a27e3p-5 -0x1.cf38b99950912p-5 "
-                "-0x1.075c08801f1acp-7 0x1.a342ba0e7c81dp-7 0x1.250942c30f6bap-7 0x1.7e02d8bc34d66p-9 "
-                "0x1.2e7e763d41044p-11 0x1.3b124fb17cb39p-14 0x1.bfc96a9257265p-18 0x1.bb32ded20d6b6p-22 "
-                "0x1.35753ad956b9bp-26 0x1.338c499c915eap-31 0x1.b5c6198bb279dp-37 0x1.c055de610edbfp-43"
+                "0x1.ce2f270e1e032p-4 0x1.4dd7b2ce0e43dp-5 -0x1.da50ae54a2804p-5 -0x1.cf38b99950919p-5 "
+                "-0x1.075c08801f289p-7 0x1.a342ba0e7c838p-7 0x1.250942c30f68dp-7 0x1.7e02d8bc34d49p-9 "
+                "0x1.2e7e763d4103ap-11 0x1.3b124fb17cb0bp-14 0x1.bfc96a9257352p-18 0x1.bb32ded20d44p-22 "
+                "0x1.35753ad955a1fp-26 0x1.338c499c9e24ep-31 0x1.b5c6198bb7baep-37 0x1.c055de610e5c5p-43"
             ),
             _row(
-                "-0x1.38fdf1ae6d5bp-21 -0x1.9ebc1ddba63ccp-5 -0x1.75578f5011b07p-6 0x1.2c1727042fc3ap-6 "
-                "0x1.16f9c9ca5faafp-6 0x1.b4bbc4eabb114p-10 -0x1.997578d41d8d1p-9 -0x1.c5229393c3991p-10 "
-                "-0x1.da496e4b102f7p-12 -0x1.2c595047a584cp-14 -0x1.f19ff6137742p-18 -0x1.17c6eec17fbe4p-21 "
-                "-0x1.b41f309413543p-26 -0x1.dd9c45875c4aep-31 -0x1.72de1946742f4p-36 -0x1.9b1e6e611ffb7p-42"
+                "-0x1.38fdf1ae6d5bp-21 -0x1.9ebc1ddba646ap-5 -0x1.75578f5011a14p-6 0x1.2c1727042fbc4p-6 "
+                "0x1.16f9c9ca5f7d8p-6 0x1.b4bbc4eabb20ep-10 -0x1.997578d41d895p-9 -0x1.c5229393c4cb9p-10 "
+                "-0x1.da496e4b102bfp-12 -0x1.2c595047a401dp-14 -0x1.f19ff61377003p-18 -0x1.17c6eec1886abp-21 "
+                "-0x1.b41f30941fa67p-26 -0x1.dd9c45876c9ffp-31 -0x1.72de194690bc4p-36 -0x1.9b1e6e6207ec8p-42"
             ),
             _row(
-                "-0x1.b80035078ba0fp-6 -0x1.0997780e095cbp-8 0x1.35331b66a095ap-6 0x1.e06b844c98935p-8 "
-                "-0x1.74c2fcab2b045p-8 -0x1.04937e80eda69p-8 -0x1.3903daf455b48p-15 0x1.583413ac21629p-11 "
-                "0x1.176cf65850bdep-12 0x1.c5586b37cae19p-15 0x1.c0c4db8cbf394p-18 0x1.22b6eec4b1ffbp-21 "
-                "0x1.fe694c3b2eab2p-26 0x1.35de340da6347p-30 0x1.07aeb32c3da41p-35 0x1.3d712dd5c94b7p-41"
+                "-0x1.b80035078ba0fp-6 -0x1.0997780e40bfp-8 0x1.35331b66a2727p-6 0x1.e06b844c993e2p-8 "
+                "-0x1.74c2fcab21f3dp-8 -0x1.04937e80eeb55p-8 -0x1.3903daf373998p-15 0x1.583413ac2350dp-11 "
+                "0x1.176cf658512cp-12 0x1.c5586b37cc0b6p-15 0x1.c0c4db8cbb0c4p-18 0x1.22b6eec4b7284p-21 "
+                "0x1.fe694c3b862e7p-26 0x1.35de340b8af8ap-30 0x1.07aeb32bc7f83p-35 0x1.3d712dd67b328p-41"
             ),
             _row(
-                "-0x1.0cb1a3e934778p-13 0x1.707482bc55353p-7 0x1.39c83e8372b8p-10 -0x1.8df7e5df2d9a2p-8 "
-                "-0x1.760c7c7ed9d28p-10 0x1.9f5a299989b42p-10 0x1.6a6d8c2103104p-11 -0x1.48c1dc91b337dp-14 "
-                "-0x1.d2ac76067d19cp-14 -0x1.0dba1c934a42bp-15 -0x1.4b9de9bc0ff6fp-18 -0x1.f8ada479bca9bp-22 "
-                "-0x1.f8afed09d0078p-26 -0x1.5638aca34197bp-30 -0x1.40c814b2f8c46p-35 -0x1.a4fd7965b591ep-41"
+                "-0x1.0cb1a3e934778p-13 0x1.707482bc49de2p-7 0x1.39c83e8344bccp-10 -0x1.8df7e5df2a0bcp-8 "
+                "-0x1.760c7c7e587bep-10 0x1.9f5a299984e4ap-10 0x1.6a6d8c2100322p-11 -0x1.48c1dc8e8fd4bp-14 "
+                "-0x1.d2ac760685c47p-14 -0x1.0dba1c93c92c7p-15 -0x1.4b9de9bc1bee7p-18 -0x1.f8ada476e509fp-22 "
+                "-0x1.f8afed078b302p-26 -0x1.5638aca1b45f8p-30 -0x1.40c814b0e49d4p-35 -0x1.a4fd7950740b7p-41"
             ),
             _row(
-                "0x1.99b9ddca6f6bbp-8 -0x1.8a60822ba9817p-13 -0x1.fc371a970e1b1p-9 0x1.471e44cf02e1cp-13 "
-                "0x1.a3cdc32edcde2p-10 0x1.66568f0ff5b28p-14 -0x1.71ebd1343513p-12 -0x1.4fa98e4eb9cf3p-14 "
-                "0x1.aafde7c0d9d91p-16 0x1.ea4b97bc7f3efp-17 0x1.9133d1fb7d762p-19 0x1.70d7634afa811p-22 "
-                "0x1.aa7799b500e74p-26 0x1.45eea46dc6092p-30 0x1.528fcfc91e4b4p-35 0x1.e66d6003920b4p-41"
+                "0x1.99b9ddca6f6bbp-8 -0x1.8a60813c0b289p-13 -0x1.fc371a9a2302ap-9 0x1.471e44cf2c843p-13 "
+                "0x1.a3cdc3290895dp-10 0x1.66568f1a8023cp-14 -0x1.71ebd13897afbp-12 -0x1.4fa98e50be76p-14 "
+                "0x1.aafde7c01a455p-16 0x1.ea4b97bc1ae87p-17 0x1.9133d1fc85cbfp-19 0x1.70d76349a2008p-22 "
+                "0x1.aa7799a711fd5p-26 0x1.45eea4c4108a8p-30 0x1.528fcfe0fcaa3p-35 0x1.e66d5fedbece4p-41"
             ),
             _row(
-                "-0x1.64fc96c0e682ep-8 -0x1.040da6f33b316p-9 0x1.9bf2618337d0cp-12 0x1.1167e714012e5p-10 "
-                "-0x1.02aace344e36dp-12 -0x1.4a60d291a0a67p-12 0x1.642b129343c3bp-15 0x1.e413aa08d5316p-15 "
-                "0x1.040939f146b91p-18 -0x1.31e8ee964d757p-18 -0x1.871800707efedp-20 -0x1.c674c71c62e2fp-23 "
-                "-0x1.35f44a4828351p-26 -0x1.0ded7c5522098p-30 -0x1.38be867d5d9edp-35 -0x1.edda2b0f3c04ap-41"
+                "-0x1.64fc96c0e682ep-8 -0x1.040da6ea21527p-9 0x1.9bf26194d8137p-12 0x1.1167e7134583cp-10 "
+                "-0x1.02aace601380dp-12 -0x1.4a60d28fc22bdp-12 0x1.642b1295c2757p-15 0x1.e413a98aae1c8p-15 "
+                "0x1.04093a03255a8p-18 -0x1.31e8ee464f006p-18 -0x1.8718006cee492p-20 -0x1.c674c78eabab3p-23 "
+                "-0x1.35f44a79d5432p-26 -0x1.0ded7c7398c71p-30 -0x1.38be869974a81p-35 -0x1.edda2cd3afffp-41"
             ),
             _row(
-                "0x1.1de5ec5e78904p-6 0x1.677e2e254939cp-13 0x1.2f60d5ab8316bp-11 -0x1.03b563caf281bp-12 "
-                "-0x1.9294be4777a88p-13 0x1.9a8eb80aee0e6p-14 0x1.4c815bfe92ae1p-15 -0x1.058f8d4378109p-16 "
-                "-0x1.ab43acd4f171cp-18 0x1.18713ab8007e9p-21 0x1.24ed2e6a36a48p-21 0x1.d4be6d9541a5dp-24 "
-                "0x1.84e20b713cdap-27 0x1.87f5faacdd2d4p-31 0x1.ff74d5eadef97p-36 0x1.bee359370419fp-41"
+                "0x1.1de5ec5e78904p-6 0x1.677e1ed17834cp-13 0x1.2f60d6cf33fc1p-11 -0x1.03b563efa6f48p-12 "
+                "-0x1.9294baab0c25bp-13 0x1.9a8eb738d886dp-14 0x1.4c815eaa2c23dp-15 -0x1.058f8cc020001p-16 "
+                "-0x1.ab43acbb70392p-18 0x1.18713ad788f79p-21 0x1.24ed2e33fa0c8p-21 0x1.d4be6dec97999p-24 "
+                "0x1.84e20d9771051p-27 0x1.87f5ed4dcdfa9p-31 0x1.ff74d114b6d85p-36 0x1.bee3596c0e762p-41"
             ),
             _row(
-                "-0x1.21757edafddfdp-5 0x1.2a7ad49b68021p-12 -0x1.13cfe19ca24efp-13 -0x1.c8d1df57aa854p-14 "
-                "0x1.672d99ef5f1d3p-14 0x1.111fe8d24b589p-16 -0x1.6ad720a7305a9p-16 -0x1.d8842382b44e3p-20 "
-                "0x1.6af87586b25c3p-19 0x1.aa133a4a3de86p-22 -0x1.1c156bbeb0bep-23 -0x1.8f9818b867debp-25 "
-                "-0x1.adfbfa911d11fp-28 -0x1.03935c2b9b7a8p-31 -0x1.873213849da58p-36 -0x1.828f9a18d2a46p-41"
+                "-0x1.21757edafddfdp-5 0x1.2a7ad12663b95p-12 -0x1.13cfe2edaecb7p-13 -0x1.c8d1df26eda4cp-14 "
+                "0x1.672d9f8a6ea6p-14 0x1.111fe7d8218f3p-16 -0x1.6ad720af2b07dp-16 -0x1.d883a979a8e96p-20 "
+                "0x1.6af8741b94ddcp-19 0x1.aa131372184e4p-22 -0x1.1c156c814463cp-23 -0x1.8f980ae5c516cp-25 "
+                "-0x1.adfbf437c0814p-28 -0x1.03935a8bbf6cfp-31 -0x1.873212d58a37fp-36 -0x1.828f8be1d87b3p-41"
             ),
             _row(
-                "0x1.eada2df0869cep-6 -0x1.4587780227773p-15 -0x1.106d49f54e4dcp-14 0x1.c0cccbb214ccfp-15 "
-                "0x1.ac8f2d688878fp-18 -0x1.33be280ebbd55p-16 0x1.22e2531efbe8ep-19 0x1.82f6080d40005p-19 "
-                "-0x1.a7e794927576bp-22 -0x1.2fa161c28e79dp-22 0x1.59e7424a7e52fp-29 0x1.02db1fec98b34p-26 "
-                "0x1.891648a6f4707p-29 0x1.2150ee8f9290cp-32 0x1.f7faec39ab6a6p-37 0x1.17d63137b03ap-41"
+                "0x1.eada2df0869cep-6 -0x1.4585f93e763b1p-15 -0x1.106d9911ee4e7p-14 0x1.c0ccdbebc4746p-15 "
+                "0x1.ac8bbc6705a24p-18 -0x1.33be0e2446d65p-16 0x1.22e10d69c989bp-19 0x1.82f5ee1cdf777p-19 "
+                "-0x1.a7e7911b4b327p-22 -0x1.2fa15f1dfbe12p-22 0x1.59e80be32a84ep-29 0x1.02db1754c30bbp-26 "
+                "0x1.891607a242addp-29 0x1.2151bc2ca8886p-32 0x1.f7fb49f4978dap-37 0x1.17d63d3ac2e8dp-41"
             ),
         ),
     ),
@@ -187,44 +187,45 @@ PIECES = {
                 "0x1.3b9be8p-24 0x1.5c977ap-25"
             ),
             _row(
-                "-0x1.22358cp-23 -0x1.0ecbfap-2 -0x1.86ad0ap-2 -0x1.67a3cep-2 -0x1.08a05cp-2 -0x1.577d22p-3 "
-                "-0x1.9f3e34p-4 -0x1.e248b6p-5 -0x1.11e038p-5 -0x1.333488p-6 -0x1.563862p-7 -0x1.7bc5c8p-8 "
-                "-0x1.a48e64p-9 -0x1.d12d18p-10 -0x1.011964p-10 -0x1.1c1798p-11 -0x1.39db7cp-12 "
-                "-0x1.5ab416p-13 -0x1.7ef6cap-14 -0x1.a700cp-15 -0x1.d33828p-16 -0x1.0206b8p-16 "
-                "-0x1.1cfe44p-17 -0x1.3ac712p-18 -0x1.5bac94p-19 -0x1.80021cp-20 -0x1.a823a6p-21 "
-                "-0x1.d476ccp-22 -0x1.02b5e2p-22 -0x1.1dbf3cp-23 -0x1.3b9be6p-24 -0x1.5c9778p-25"
+                "-0x1.22358cp-23 -0x1.0ecbf4p-2 -0x1.86ad14p-2 -0x1.67a3bap-2 -0x1.08a07p-2 -0x1.577d26p-3 "
+                "-0x1.9f3f86p-4 -0x1.e2492ep-5 -0x1.11de48p-5 -0x1.3334e2p-6 -0x1.563fap-7 -0x1.7bbd5ap-8 "
+                "-0x1.a46ef8p-9 -0x1.d18522p-10 -0x1.0142f4p-10 -0x1.1c8a8cp-11 -0x1.3b0858p-12 "
+                "-0x1.5a9fdcp-13 -0x1.7ebf34p-14 -0x1.a76c8p-15 -0x1.c2121p-16 -0x1.02ad26p-16 "
+                "-0x1.3320ccp-17 -0x1.789752p-18 -0x1.f6eacep-20 -0x1.803354p-20 0x1.aa9678p-23 "
+                "0x1.f401c4p-22 -0x1.3f01cp-22 -0x1.d9bd9cp-22 0x1.faa5ecp-21 -0x1.fa7264p-21"
             ),
             _row(
-                "-0x1.55529p-2 -0x1.d5a404p-3 -0x1.23ac46p-5 0x1.5e0b28p-4 0x1.c52722p-4 0x1.6e108cp-4 "
-                "0x1.ebae3ep-5 0x1.2d876cp-5 0x1.60958ap-6 0x1.91cbaep-7 0x1.c37b3ep-8 0x1.f7692p-9 "
-                "0x1.17777p-9 0x1.359056p-10 0x1.5675aap-11 0x1.7a94cp-12 0x1.a25902p-13 0x1.ce30e2p-14 "
-                "0x1.fe9158p-15 0x1.19fc4p-15 0x1.3777ep-16 0x1.5806dcp-17 0x1.7bfc0ap-18 0x1.a3b2aep-19 "
-                "0x1.cf8f76p-20 0x1.0000c2p-20 0x1.1ac1c4p-21 0x1.384e7cp-22 0x1.58f1bep-23 0x1.7cfe24p-24 "
-                "0x1.a4cef4p-25 0x1.d0c8f4p-26"
+                "-0x1.55529p-2 -0x1.d5a36cp-3 -0x1.23a9d4p-5 0x1.5e0b94p-4 0x1.c52722p-4 0x1.6e10a8p-4 "
+                "0x1.ebadf6p-5 0x1.2d878ap-5 0x1.6095a4p-6 0x1.91cbf2p-7 0x1.c37b4ep-8 0x1.f76916p-9 "
+                "0x1.177752p-9 0x1.359032p-10 0x1.567566p-11 0x1.7a946ap-12 0x1.a2594ap-13 0x1.ce30fcp-14 "
+                "0x1.fe9144p-15 0x1.19fc68p-15 0x1.3777e6p-16 0x1.580706p-17 0x1.7bfbbap-18 0x1.a3b28ep-19 "
+                "0x1.cf8f72p-20 0x1.0000bap-20 0x1.1ac1ecp-21 0x1.384e92p-22 0x1.58f17ep-23 0x1.7cfdeap-24 "
+                "0x1.a4ced8p-25 0x1.d0c8c4p-26"
             ),
             _row(
-                "-0x1.3d73c8p-12 0x1.3bf0f4p-3 0x1.2b4e7ap-3 0x1.ccd8f4p-5 -0x1.72e7b4p-8 -0x1.9532fcp-6 "
-                "-0x1.77739cp-6 -0x1.06eedep-6 -0x1.47e7dep-7 -0x1.82585ap-8 -0x1.b9eba2p-9 -0x1.f18842p-10 "
-                "-0x1.15aa7ap-10 -0x1.34768p-11 -0x1.55c98cp-12 -0x1.7a2bb6p-13 -0x1.a218f2p-14 "
-                "-0x1.ce09d6p-15 -0x1.fe799p-16 -0x1.19f504p-16 -0x1.37737cp-17 -0x1.580436p-18 "
-                "-0x1.7bfa72p-19 -0x1.a3b1bep-20 -0x1.cf8eecp-21 -0x1.00009cp-21 -0x1.1ac1b2p-22 "
-                "-0x1.384e78p-23 -0x1.58f1cp-24 -0x1.7cfe2ep-25 -0x1.a4cfp-26 -0x1.d0c904p-27"
+                "-0x1.3d73c8p-12 0x1.3bf0f4p-3 0x1.2b4e7ap-3 0x1.ccd8f2p-5 -0x1.72e7a8p-8 -0x1.9532fcp-6 "
+                "-0x1.77739cp-6 -0x1.06eedep-6 -0x1.47e7dep-7 -0x1.82585cp-8 -0x1.b9ebap-9 -0x1.f18842p-10 "
+                "-0x1.15aa78p-10 -0x1.34768p-11 -0x1.55c98cp-12 -0x1.7a2bb6p-13 -0x1.a218fp-14 "
+                "-0x1.ce09d4p-15 -0x1.fe798ep-16 -0x1.19f504p-16 -0x1.37737cp-17 -0x1.580434p-18 "
+                "-0x1.7bfa72p-19 -0x1.a3b1bcp-20 -0x1.cf8eecp-21 -0x1.00009cp-21 -0x1.1ac1b2p-22 "
+                "-0x1.384e78p-23 -0x1.58f1cp-24 -0x1.7cfe2cp-25 -0x1.a4cfp-26 -0x1.d0c904p-27"
             ),
             _row(
-                "0x1.191d26p-3 0x1.ab5f06p-5 -0x1.902f26p-5 -0x1.d44af8p-5 -0x1.a05de4p-6 -0x1.cb88d8p-9 "
-                "0x1.03910cp-8 0x1.2e92e8p-8 0x1.c00fd4p-9 0x1.1d4b66p-9 0x1.534f3p-10 0x1.85eaa8p-11 "
-                "0x1.b80978p-12 0x1.ebc8e4p-13 0x1.115aacp-13 0x1.2f0008p-14 0x1.4f52fep-15 0x1.72c4fep-16 "
-                "0x1.99c322p-17 0x1.c4bbf2p-18 0x1.f42372p-19 0x1.143b06p-19 0x1.311d72p-20 0x1.5102eap-21 "
-                "0x1.743cbp-22 0x1.9b243ap-23 0x1.c61c34p-24 0x1.f5917ep-25 0x1.14fe26p-25 0x1.31f0aep-26 "
-                "0x1.51e99ep-27 0x1.7539e6p-28"
+                "0x1.191d26p-3 0x1.ab5f0ep-5 -0x1.902f6ap-5 -0x1.d44aecp-5 -0x1.a05dep-6 -0x1.cb891ep-9 "
+                "0x1.03910cp-8 0x1.2e92e8p-8 0x1.c00fd4p-9 0x1.1d4b64p-9 0x1.534f2ep-10 0x1.85eaa8p-11 "
+                "0x1.b80978p-12 0x1.ebc8e6p-13 0x1.115aaep-13 0x1.2f000ap-14 0x1.4f53p-15 0x1.72c5p-16 "
+                "0x1.99c324p-17 0x1.c4bbf4p-18 0x1.f42376p-19 0x1.143b08p-19 0x1.311d74p-20 0x1.5102ecp-21 "
+                "0x1.743cb2p-22 0x1.9b243cp-23 0x1.c61c36p-24 0x1.f59182p-25 0x1.14fe28p-25 0x1.31f0bp-26 "
+                "0x1.51e9ap-27 0x1.7539eap-28"
             ),
             _row(
-                "-0x1.831ap-6 -0x1.21e7eap-4 -0x1.fd7fd4p-6 0x1.c563f2p-7 0x1.16d71ep-6 0x1.f1a4bap-8 "
-                "0x1.a93d8cp-10 -0x1.c5db7ap-12 -0x1.8f9ceap-11 -0x1.3c3fdap-11 -0x1.9bee92p-12 "
-                "-0x1.eeb4fep-13 -0x1.1d94d8p-13 -0x1.4310dap-14 -0x1.6984a4p-15 -0x1.922b76p-16 "
-                "-0x1.bdf40ap-17 -0x1.eda10ep-18 -0x1.10ef54p-18 -0x1.2da84ep-19 -0x1.4d4dc8p-20 "
-                "-0x1.7035c2p-21 -0x1.96bc2ap-22 -0x1.c144bap-23 -0x1.f03c7p-24 -0x1.120d8p-24 "
-                "-0x1.2eb21ap-25 -0x1.4e54bp-26 -0x1.71456cp-27 -0x1.97dcdp-28 -0x1.c27c92p-29 -0x1.f190ap-30"
+                "-0x1.831ap-6 -0x1.21e7d8p-4 -0x1.fd8044p-6 0x1.c56526p-7 0x1.16d6ep-6 0x1.f1a438p-8 "
+                "0x1.a93c5ep-10 -0x1.c5dc36p-12 -0x1.8f9ceap-11 -0x1.3c3fbcp-11 -0x1.9bef0ap-12 "
+                "-0x1.eeb5a2p-13 -0x1.1d952ep-13 -0x1.431136p-14 -0x1.698508p-15 -0x1.922be6p-16 "
+                "-0x1.bdf484p-17 -0x1.eda192p-18 -0x1.10ef9ep-18 -0x1.2da89ep-19 -0x1.4d4e22p-20 "
+                "-0x1.703624p-21 -0x1.96bc98p-22 -0x1.c14532p-23 -0x1.f03cf4p-24 -0x1.120dc8p-24 "
+                "-0x1.2eb26cp-25 -0x1.4e550ap-26 -0x1.7145cep-27 -0x1.97dd3cp-28 -0x1.c27d0ap-29 "
+                "-0x1.f19124p-30"
             ),
         ),
     ),
