@@ -27,7 +27,7 @@ from ...compiler.kernel.form import (
 )
 from .loops import accumulates_in_vector, holds_vector, is_light, lanes_of
 from .operations import compute
-from .types import DType, NotPrintable, constant, literal, memory_type, scalar_type, suffix, value_type
+from .types import STACK, DType, NotPrintable, constant, literal, memory_type, scalar_type, suffix, value_type
 from .written import Module, Name, Running
 
 I32, I64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -477,7 +477,8 @@ class _Printer:
         else:
             self.run([last])
         self.line("ret void")
-        head = f"define void @{self.symbol}(ptr noalias readonly %args, i64 %begin, i64 %end) {{\nentry:"
+        given = "ptr noalias readonly %args, i64 %begin, i64 %end"
+        head = f"define void @{self.symbol}({given}) {STACK} {{\nentry:"
         return "\n".join([head, *self.lines, "}"])
 
 

@@ -9,6 +9,9 @@ import numpy as np
 
 DType = np.dtype[Any]
 
+# A function's attribute: registers that it puts aside lie in memory so that none crosses a line of the cache.
+STACK = "alignstack(64)"
+
 _NAMES = {"f2": "half", "f4": "float", "f8": "double"}
 
 

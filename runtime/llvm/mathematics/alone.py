@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import Library, object_code
-from ..types import DType, memory_type, value_type
+from ..types import STACK, DType, memory_type, value_type
 from . import values
 from .builder import BOOL, Emitter, Target, Value, host_target
 
@@ -77,7 +77,7 @@ def module(
     w.body.insert(place, f"  %i = phi i64 [ 0, %entry ], [ %next, %{w.block} ]")
     w.start("done")
     w.line("ret void")
-    head = "define void @f(ptr %arguments, i64 %n) {\nentry:"
+    head = f"define void @f(ptr %arguments, i64 %n) {STACK} {{\nentry:"
     return "\n".join([*w.outside.values(), head, *w.body, "}"]) + "\n", result.dtype
 
 
