@@ -304,6 +304,8 @@ class _Probe:
 @lru_cache(maxsize=4096)
 def is_printable(op: str, count: int, dtype: DType, result: DType | None = None) -> bool:
     """Whether there is code for an op on `count` operands of this dtype."""
+    if op in mathematics.FUNCTIONS:
+        return dtype.kind == "f" and dtype.itemsize in (2, 4, 8) and dtype.isnative
     try:
         scalar_type(dtype)
         compute(_Probe(), op, ["%x"] * count, [dtype] * count, result or dtype, 8)

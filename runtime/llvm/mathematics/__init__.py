@@ -7,86 +7,97 @@ The error is at most 2 units in the last place, special values are NumPy's (docs
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from ..types import DType, NotPrintable
-from . import bits, division, error, exponential, hyperbolic, inverse, logarithm, power, trigonometric
 from .builder import Emitter, Target, Value, Writer, host_target
 
 Function = Callable[..., Value]
-FUNCTIONS: dict[str, Function] = {
-    "exp": exponential.exp,
-    "exp2": exponential.exp2,
-    "expm1": exponential.expm1,
-    "tanh": exponential.tanh,
-    "expit": exponential.expit,
-    "log": logarithm.log,
-    "log2": logarithm.log2,
-    "log10": logarithm.log10,
-    "log1p": logarithm.log1p,
-    "erf": error.erf,
-    "erfc": error.erfc,
-    "erfcx": error.erfcx,
-    "ndtr": error.ndtr,
-    "log_ndtr": error.log_ndtr,
-    "log_expit": exponential.log_expit,
-    "logaddexp": exponential.logaddexp,
-    "logaddexp2": exponential.logaddexp2,
-    "xlogy": logarithm.xlogy,
-    "xlog1py": logarithm.xlog1py,
-    "entr": logarithm.entr,
-    "logit": logarithm.logit,
-    "sin": trigonometric.sin,
-    "cos": trigonometric.cos,
-    "tan": trigonometric.tan,
-    "sinc": trigonometric.sinc,
-    "arcsin": inverse.arcsin,
-    "arccos": inverse.arccos,
-    "arctan": inverse.arctan,
-    "arctan2": inverse.arctan2,
-    "sinh": hyperbolic.sinh,
-    "cosh": hyperbolic.cosh,
-    "arcsinh": hyperbolic.arcsinh,
-    "arccosh": hyperbolic.arccosh,
-    "arctanh": hyperbolic.arctanh,
-    "power": power.power,
-    "float_power": power.power,
-    "cbrt": power.cbrt,
-    "hypot": power.hypot,
+# Module and function of each name; a module is loaded when a kernel first needs one of its functions.
+FUNCTIONS = {
+    "exp": "exponential.exp",
+    "exp2": "exponential.exp2",
+    "expm1": "exponential.expm1",
+    "tanh": "exponential.tanh",
+    "expit": "exponential.expit",
+    "log": "logarithm.log",
+    "log2": "logarithm.log2",
+    "log10": "logarithm.log10",
+    "log1p": "logarithm.log1p",
+    "erf": "error.erf",
+    "erfc": "error.erfc",
+    "erfcx": "error.erfcx",
+    "ndtr": "error.ndtr",
+    "log_ndtr": "error.log_ndtr",
+    "log_expit": "exponential.log_expit",
+    "logaddexp": "exponential.logaddexp",
+    "logaddexp2": "exponential.logaddexp2",
+    "xlogy": "logarithm.xlogy",
+    "xlog1py": "logarithm.xlog1py",
+    "entr": "logarithm.entr",
+    "logit": "logarithm.logit",
+    "sin": "trigonometric.sin",
+    "cos": "trigonometric.cos",
+    "tan": "trigonometric.tan",
+    "sinc": "trigonometric.sinc",
+    "arcsin": "inverse.arcsin",
+    "arccos": "inverse.arccos",
+    "arctan": "inverse.arctan",
+    "arctan2": "inverse.arctan2",
+    "sinh": "hyperbolic.sinh",
+    "cosh": "hyperbolic.cosh",
+    "arcsinh": "hyperbolic.arcsinh",
+    "arccosh": "hyperbolic.arccosh",
+    "arctanh": "hyperbolic.arctanh",
+    "power": "power.power",
+    "float_power": "power.power",
+    "cbrt": "power.cbrt",
+    "hypot": "power.hypot",
 }
 
 
-EXACT: dict[str, Function] = {
-    "floor_divide": division.floor_divide,
-    "remainder": division.remainder,
-    "fmod": division.fmod,
-    "left_shift": bits.left_shift,
-    "right_shift": bits.right_shift,
-    "bitwise_count": bits.bitwise_count,
-    "signbit": bits.signbit,
-    "conjugate": bits.conjugate,
-    "heaviside": bits.heaviside,
-    "spacing": bits.spacing,
-    "nextafter": bits.nextafter,
-    "fmax": bits.fmax,
-    "fmin": bits.fmin,
-    "clip": bits.clip,
-    "deg2rad": bits.radians,
-    "radians": bits.radians,
-    "rad2deg": bits.degrees,
-    "degrees": bits.degrees,
+# The same for any dtype.
+EXACT = {
+    "floor_divide": "division.floor_divide",
+    "remainder": "division.remainder",
+    "fmod": "division.fmod",
+    "left_shift": "bits.left_shift",
+    "right_shift": "bits.right_shift",
+    "bitwise_count": "bits.bitwise_count",
+    "signbit": "bits.signbit",
+    "conjugate": "bits.conjugate",
+    "heaviside": "bits.heaviside",
+    "spacing": "bits.spacing",
+    "nextafter": "bits.nextafter",
+    "fmax": "bits.fmax",
+    "fmin": "bits.fmin",
+    "clip": "bits.clip",
+    "deg2rad": "bits.radians",
+    "radians": "bits.radians",
+    "rad2deg": "bits.degrees",
+    "degrees": "bits.degrees",
 }
 
 
 def values(name: str, operands: Sequence[Value]) -> Value:
     """A function's result; raises NotPrintable where there is no code for it. Operands have one dtype."""
     dtype = operands[0].dtype
-    function = EXACT.get(name) or (FUNCTIONS.get(name) if dtype.kind == "f" else None)
-    if function is None or dtype.kind not in "biuf" or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
+    place = EXACT.get(name) or (FUNCTIONS.get(name) if dtype.kind == "f" else None)
+    if place is None or dtype.kind not in "biuf" or (dtype.kind == "f" and dtype.itemsize not in (4, 8)):
         raise NotPrintable(f"{name} of {dtype}")
+    function = _function(place)
     if operands[0].emitter.lanes == 1:
         return _as_scalars(function, operands)
     return function(*operands)
+
+
+@lru_cache(maxsize=256)
+def _function(place: str) -> Function:
+    module, _, name = place.partition(".")
+    function: Function = getattr(importlib.import_module(f".{module}", __name__), name)
+    return function
 
 
 def _as_scalars(function: Function, operands: Sequence[Value]) -> Value:
