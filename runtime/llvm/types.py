@@ -56,8 +56,11 @@ def literal(value: Any, dtype: DType) -> str:
         return "true" if value else "false"
     if dtype.kind in "iu":
         return str(int(value))
-    with np.errstate(over="ignore"):
-        exact = float(np.asarray(value, dtype))
+    if type(value) is float and dtype.itemsize > 2 and abs(value) < 1e38:  # nearly all, and there are many
+        exact = value if dtype.itemsize == 8 else float(np.float32(value))
+    else:
+        with np.errstate(over="ignore"):
+            exact = float(np.asarray(value, dtype))
     if dtype.itemsize == 2:
         return f"0xH{np.asarray(value, dtype).view(np.uint16):04X}"
     return f"0x{struct.unpack('<Q', struct.pack('<d', exact))[0]:016X}"
