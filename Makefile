@@ -8,6 +8,8 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# pip compiles what it installs, but not what it installs as editable.
+COMPILE := $(BIN)/python -m compileall -q $(wildcard *.py) compiler nn runtime tracer
 
 .PHONY: demo test lint check format clean help
 .DELETE_ON_ERROR:
@@ -38,10 +40,12 @@ format: $(VENV)/test-installed
 
 $(VENV)/demo-installed: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --editable '.[draw,train]'
+	$(COMPILE)
 	@touch $@
 
 $(VENV)/test-installed: pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --editable '.[native,draw,train,test,dev]'
+	$(COMPILE)
 	@touch $@ $(VENV)/demo-installed
 
 # Some systems ship Python without ensurepip: there the system's own pip fills the environment.
