@@ -115,13 +115,20 @@ class Lowering:
                 return block
         raise AssertionError(f"variables {used} are not open")
 
-    def emit(self, block: Block, key: Any, make: Callable[[str], Statement]) -> str:
-        """The name of a value in a block or one around it, made now if it is new."""
+    def known(self, block: Block, key: Any) -> str | None:
+        """The name of a value that a block or one around it has already."""
         for outer in self.blocks:
             if key in outer.known:
                 return outer.known[key]
             if outer is block:
                 break
+        return None
+
+    def emit(self, block: Block, key: Any, make: Callable[[str], Statement]) -> str:
+        """The name of a value in a block or one around it, made now if it is new."""
+        known = self.known(block, key)
+        if known is not None:
+            return known
         name = self.name()
         block.statements.append(make(name))
         block.known[key] = name
@@ -174,10 +181,13 @@ class Lowering:
         if node in self.scratch:
             place = self.row_place(at)
             return self.emit(self.block_for(at), (node, at), lambda n: Load(n, self.scratch[node], place))
+        block = self.block_for(at)
+        known = self.known(block, (node, at))
+        if known is not None:
+            return known
         operands = tuple(self.value(o, at if o.shape else ()) for o in node.inputs)
         assert isinstance(node.type, ArrayType)
         dtype = node.type.dtype
-        block = self.block_for(at)
         name = self.emit(block, (node, at), lambda n: Compute(n, node.op.name, operands, dtype))
         if node in self.space.kept:
             self.keep(node, at, name, block)
@@ -186,11 +196,9 @@ class Lowering:
     def reduction(self, node: Node, at: Map) -> str:
         """A loop over fresh variables in the block of the map, unless it is there already."""
         block = self.block_for(at)
-        for outer in self.blocks:
-            if (node, at) in outer.known:
-                return outer.known[node, at]
-            if outer is block:
-                break
+        known = self.known(block, (node, at))
+        if known is not None:
+            return known
         x = node.inputs[0]
         axes = self.in_order(node.attrs["axes"])
         if not axes and len(node.inputs) == 1:

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapeless.compiler.ir import Graph
+from tapeless.compiler.ir import ArrayType, Builder, Graph, Node
 from tapeless.compiler.ir.parse import parse
 from tapeless.compiler.ir.record import replace
 from tapeless.compiler.kernel import split
 from tapeless.compiler.kernel.collapse import collapse
 from tapeless.compiler.kernel.evaluate import evaluate
 from tapeless.compiler.kernel.form import Affine, Arg, Compute, Kernel, Load, Loop, Store
-from tapeless.compiler.kernel.lower import Space, lower
+from tapeless.compiler.kernel.lower import Lowering, Map, Space, lower
 from tapeless.compiler.kernel.merge import merge_loops
 from tapeless.compiler.kernel.space import choose_space
 from tapeless.compiler.kernel.verify import KernelError, verify_kernel
@@ -120,6 +120,24 @@ def test_a_costly_value_is_computed_once_a_row() -> None:
     text = str(lowered(*CASES["softmax"])[1])
     assert text.count(" = exp ") == 1
     assert "scratch" in text
+
+
+def test_a_value_is_followed_once_however_many_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    b = Builder()
+    start = x = b.param("x", ArrayType((50,), np.dtype("f8")))
+    for _ in range(30):
+        x = b.multiply(b.sin(x), x)
+    calls = 0
+    follow = Lowering.value
+
+    def counted(self: Lowering, node: Node, at: Map) -> str:
+        nonlocal calls
+        calls += 1
+        return follow(self, node, at)
+
+    monkeypatch.setattr(Lowering, "value", counted)
+    lower("f", Graph("f", (start,), (x,)), Space((50,), (0,), 0, ((0,),)), [(1,)], [(1,)])
+    assert calls <= 1 + 3 * 30
 
 
 def test_contiguous_loops_become_one() -> None:
