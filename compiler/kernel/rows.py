@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir.node import Graph, Node
-from ..ir.opdef import Attrs, Kind
+from ..ir.opdef import Attrs
 from ..ir.record import replace
 from ..ir.types import ArrayType
 from .form import (
@@ -33,10 +33,10 @@ from .form import (
     Statement,
     Store,
 )
+from .frontier import Frontier, Reduced
 from .lower import (
     PARTIAL,
     REDUCTIONS,
-    VIEWS,
     Block,
     Lowering,
     Map,
@@ -49,52 +49,6 @@ from .space import Alignment, costly_values
 
 # Elements of a tile's costly values that are kept between passes.
 MOST_KEPT = 1 << 16
-
-
-class _Frontier:
-    """Where the passes over columns meet values of one number a row: these are made before and kept.
-
-    It walks a value as the lowering does. `found` holds nodes with their index maps.
-    """
-
-    def __init__(self, inner: frozenset[str]) -> None:
-        self.inner = inner
-        self.found: dict[tuple[Node, Map], None] = {}
-
-    def value(self, node: Node, at: Map) -> str:
-        """Follow a node; a number a row is kept, unless it is loaded anyway."""
-        if node.op.name in VIEWS:
-            return VIEWS[node.op.name](self, node, at)
-        if node.op.name in ("param", "constant"):
-            return ""
-        if not any(variable in self.inner for place in at for variable, _ in place.strides):
-            self.found[node, at] = None
-            return ""
-        for operand in node.inputs:
-            self.value(operand, at if operand.shape else ())
-        return ""
-
-
-class _Reduced:
-    """Which reductions of rows a value of one number a row is made of."""
-
-    def __init__(self) -> None:
-        self.found: dict[tuple[Node, Map], None] = {}
-        self.seen: set[tuple[Node, Map]] = set()
-
-    def value(self, node: Node, at: Map) -> str:
-        """Follow a node down to reductions."""
-        if (node, at) in self.seen:
-            return ""
-        self.seen.add((node, at))
-        if node.op.name in VIEWS:
-            return VIEWS[node.op.name](self, node, at)
-        if node.op.name in REDUCTIONS:
-            self.found[node, at] = None
-        elif node.op.kind is Kind.ELEMENTWISE:
-            for operand in node.inputs:
-                self.value(operand, at if operand.shape else ())
-        return ""
 
 
 class _RowLowering(Lowering):
@@ -237,7 +191,7 @@ class _RowLowering(Lowering):
 
     def needed(self, across: Sequence[tuple[int, Node]]) -> list[tuple[Node, Map]]:
         """The numbers a row that sums over the rows of whole values read."""
-        frontier = _Frontier(frozenset(self.inner_variables.values()))
+        frontier = Frontier(frozenset(self.inner_variables.values()))
         for _, node in across:
             for operand in node.inputs:
                 frontier.value(operand, self.term_map(node))
@@ -245,7 +199,7 @@ class _RowLowering(Lowering):
 
     def reduce_rows(self, wide: Sequence[tuple[int, Node]], roots: Sequence[tuple[Node, Map]]) -> None:
         """Phase 1: each row's reductions in the body's order, then what is stored for the whole space."""
-        below = _Reduced()
+        below = Reduced()
         for node, at in roots:
             below.value(node, at)
         order = {node: number for number, node in enumerate(self.body.nodes)}
@@ -272,7 +226,7 @@ class _RowLowering(Lowering):
 
     def is_product(self, node: Node) -> bool:
         """Whether a reduction sums products of values that wait for no other reduction."""
-        below = _Reduced()
+        below = Reduced()
         for operand in node.inputs:
             below.value(operand, tuple(Affine() for _ in operand.shape))
         return node.op.name == "sum_products" and not below.found

@@ -8,6 +8,9 @@ that a product forward and one backward run over one space and fuse. Values chan
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from ..ir.builder import Builder
 from ..ir.node import Graph, Node
 from ..ir.visit import rebuild
@@ -21,27 +24,58 @@ def lower_vectors(graph: Graph) -> Graph:
 
 
 def _rewrite(b: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
-    if node.op.name not in ("matmul", "dot") or node.dtype.char not in FLOATS:
-        return None
-    x, y = inputs
-    if node.op.name == "dot":
-        vectors = len(x.shape) == len(y.shape) == 1
-        b.loc = node.loc
-        return b.sum_products(x, y, axes=(0,)) if vectors else None
-    (*stack, m, k), n = x.shape, y.shape[-1]
-    if min(m, n, k) != 1 or not all((*stack, m, n, k)):
+    form = FORMS.get(node.op.name)
+    if form is None or node.dtype.char not in FLOATS or not all(all(x.shape) for x in inputs):
         return None
     b.loc = node.loc
+    return form(b, *inputs)
+
+
+def _matmul(b: Builder, x: Node, y: Node) -> Node | None:
+    """A product of matrices of which one has a single row or column, or that have a single term."""
+    (*stack, m, k), n = x.shape, y.shape[-1]
+    if min(m, n, k) != 1:
+        return None
     lead = tuple(length for length in stack if length != 1)
     if k == 1:
         found = _outer(b, x, y, lead)
     elif m == n == 1:
-        found = b.sum_products(_as(b, x, (*lead, k)), _as(b, y, (*lead, k)), axes=(len(lead),))
+        found = _vecdot(b, _as(b, x, (*lead, k)), _as(b, y, (*lead, k)))
     elif n == 1:
         found = _applied(b, _as(b, x, (*lead, m, k)), _as(b, y, (*lead, k)), last=True)
     else:
         found = _applied(b, _as(b, y, (*lead, k, n)), _as(b, x, (*lead, k)), last=False)
-    return _as(b, found, node.shape)
+    return _as(b, found, (*stack, m, n))
+
+
+def _dot(b: Builder, x: Node, y: Node) -> Node | None:
+    """np.dot of an array and a vector, or of an array and a matrix."""
+    rows, columns = len(x.shape), len(y.shape)
+    if not rows or not columns:
+        return None
+    if columns == 1:
+        return _vecdot(b, x, b.broadcast(y, axes=(rows - 1,), shape=x.shape) if rows > 1 else y)
+    if rows == 1:
+        spread = b.broadcast(x, axes=(columns - 2,), shape=y.shape)
+        return b.sum_products(y, spread, axes=(columns - 2,))
+    if columns > 2:
+        return None
+    matrix = b.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+    product = _matmul(b, matrix, y) or b.matmul(matrix, y)
+    return b.reshape(product, (*x.shape[:-1], y.shape[-1]))
+
+
+def _vecdot(b: Builder, x: Node, y: Node) -> Node:
+    return b.sum_products(x, y, axes=(len(x.shape) - 1,))
+
+
+FORMS: dict[str, Callable[..., Node | None]] = {
+    "matmul": _matmul,
+    "dot": _dot,
+    "vecdot": _vecdot,
+    "matvec": lambda b, matrix, vector: _applied(b, matrix, vector, last=True),
+    "vecmat": lambda b, vector, matrix: _applied(b, matrix, vector, last=False),
+}
 
 
 def _outer(b: Builder, x: Node, y: Node, lead: tuple[int, ...]) -> Node:

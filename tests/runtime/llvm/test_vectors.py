@@ -95,6 +95,39 @@ def test_einsums(subscripts: str, shapes: Any) -> None:
         close(np.asarray(compiled(*operands)), exact, scale, "f8", max(map(max, shapes)))
 
 
+A, B, C, U, V, W = values(30, 20), values(4, 30, 20), values(20, 7), values(30), values(20), values(4, 20)
+SPELLINGS: dict[str, Callable[..., Any]] = {
+    "dot-matrix-vector": lambda a, b, c, u, v, w: np.dot(a, v),
+    "dot-vector-matrix": lambda a, b, c, u, v, w: np.dot(u, a),
+    "dot-stack-vector": lambda a, b, c, u, v, w: np.dot(b, v),
+    "dot-stack-matrix": lambda a, b, c, u, v, w: np.dot(b, c),
+    "dot-stack-column": lambda a, b, c, u, v, w: np.dot(b, c[:, :1]),
+    "dot-vector-stack": lambda a, b, c, u, v, w: np.dot(u, b),
+    "dot-steps": lambda a, b, c, u, v, w: np.dot(v[::2], v[1::2]),
+    "inner": lambda a, b, c, u, v, w: np.inner(b, v),
+    "vdot": lambda a, b, c, u, v, w: np.vdot(a, a),
+    "vecdot": lambda a, b, c, u, v, w: np.vecdot(a, v),
+    "tensordot": lambda a, b, c, u, v, w: np.tensordot(a, v, 1),
+    "multi-dot": lambda a, b, c, u, v, w: np.linalg.multi_dot([u, a, v]),
+    "kron": lambda a, b, c, u, v, w: np.kron(u, v),
+    "einsum": lambda a, b, c, u, v, w: np.einsum("bij,bj->bi", b, w),
+}
+if hasattr(np, "matvec"):
+    SPELLINGS["matvec"] = lambda a, b, c, u, v, w: np.matvec(b, w)
+    SPELLINGS["vecmat"] = lambda a, b, c, u, v, w: np.vecmat(u, b)
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_every_spelling_is_native(name: str) -> None:
+    args = A, B, C, U, V, W
+    compiled = tl.compile(SPELLINGS[name], executor="native")
+    found, wanted = compiled(*args), SPELLINGS[name](*args)
+    assert type(found) is type(wanted)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+    numpy_only = {"dot", "einsum", "vecdot", "matvec", "vecmat"}
+    assert not numpy_only & {step.node.op.name for step in compiled.plan(*args).steps}
+
+
 @pytest.mark.parametrize("shape", [(3, 30, 20), (1, 30, 20), (2, 1, 20), (2, 30, 1), (2, 3, 4, 5)], ids=str)
 def test_stacks(shape: tuple[int, ...]) -> None:
     x, v, u = values(*shape), values(*shape[:-2], shape[-1], 1), values(*shape[:-2], 1, shape[-2])
