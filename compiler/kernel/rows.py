@@ -47,8 +47,8 @@ from .lower import (
 from .row_space import Rows, choose_rows
 from .space import Alignment, costly_values
 
-# Elements of a tile's costly values that are kept between passes.
-MOST_KEPT = 1 << 16
+# Elements of a tile's costly values that are kept between passes: they lie on the stack.
+MOST_KEPT = 1 << 15
 
 
 class _RowLowering(Lowering):
@@ -60,8 +60,9 @@ class _RowLowering(Lowering):
         out_strides: Sequence[tuple[int, ...]],
     ) -> None:
         length = rows.tile * math.prod(rows.shape[axis] for axis in rows.inner)
-        kept = costly_values(body, rows.shape, rows.inner) if length <= MOST_KEPT and not rows.along else ()
-        space = Space(rows.shape, (), None, rows.alignments, frozenset(kept), rows.inner)
+        costly = frozenset() if rows.along else costly_values(body, rows.shape, rows.inner)
+        kept = costly if len(costly) * length <= MOST_KEPT else frozenset()
+        space = Space(rows.shape, (), None, rows.alignments, kept, rows.inner)
         super().__init__(body, space, strides, out_strides)
         self.rows = rows
         self.vector = "i" if rows.along else None
