@@ -429,9 +429,10 @@ def _overwrites(body: Graph) -> Overwrites:
 
     A param that only ops of its own shape read, never through a view, is read at an element before the
     output is stored there; so the two may share memory of one layout. A kernel with partial sums comes back
-    to a row after the row's outputs are stored.
+    to a row after the row's outputs are stored, and one with a transpose inside stores to other elements than
+    it reads.
     """
-    if any(node.op.name == PARTIAL for node in body.nodes):
+    if any(node.op.name in (PARTIAL, "transpose") for node in body.nodes):
         return ((),) * len(body.outputs)
     readers = users(body.nodes)
     direct = [

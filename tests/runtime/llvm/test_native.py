@@ -178,3 +178,18 @@ def test_results_outlive_the_next_call() -> None:
     kept = first.copy()
     compiled(np.arange(4.0) + 10)
     np.testing.assert_array_equal(first, kept)
+
+
+def test_a_kernel_with_a_transpose_inside_overwrites_nothing_that_it_reads() -> None:
+    rng = np.random.default_rng(0)
+    x, y, d = (rng.normal(size=(5, 5)) for _ in range(3))
+
+    def function(x: Any, y: Any, d: Any) -> Any:
+        return np.sum(d * (np.cumsum(x, 0) * np.cumsum(y, 1)).T, axis=0)
+
+    found = tl.compile(function, executor="native")(x, y, d)
+    np.testing.assert_allclose(found, function(x, y, d), rtol=1e-12)
+    into = tl.compile(lambda x, d: x.__setitem__(..., d * (x * 2).T), executor="native")
+    wanted = d * (x * 2).T
+    into(x, d)
+    np.testing.assert_allclose(x, wanted, rtol=1e-12)
