@@ -9,7 +9,7 @@ from ...compiler.kernel.space import COSTLY
 
 # Sums of products of one loop that leave room for vectors of two registers.
 FEW = 2
-# Registers that the running sums of a row may take.
+# Registers that the running sums of a row may take, of the 32 of machines with the widest vectors.
 MANY = 16
 # Statements of a loop that is light.
 LIGHT = 16
@@ -71,7 +71,8 @@ def lanes_of(kernel: Kernel, vector_bytes: int) -> int:
     one = max(1, vector_bytes // max(widths, default=8))
     registers = 1 if most_products(kernel.body) > FEW else 2
     if is_product(kernel):
-        registers = MANY if longest_vector(kernel.body) <= MANY * one else 4
+        many = min(MANY, vector_bytes // 4)
+        registers = many if longest_vector(kernel.body) <= many * one else 4
     lanes = max(2, registers * one)
     while lanes > 2 and 2 * longest_vector(kernel.body) <= lanes:
         lanes //= 2
