@@ -6,11 +6,13 @@ This module loads the stages; `compiled.py` imports it when the first function i
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .compiler import pipeline
 from .compiler.ir.node import Graph
+from .compiler.ir.opdef import Kind
 from .compiler.ir.types import ScalarType
 from .compiler.ir.visit import topological
 from .compiler.passes.manager import Options
@@ -69,13 +71,15 @@ class Specialization:
         self.note = ""
         self.plan: Plan
         self.run: Any
-        if executor == "native" and not has_arrays(self.graph):
+        if executor in ("auto", "native") and not has_arrays(self.graph):
             executor, self.note = "numpy", "it has no arrays: Python computes with its numbers"
+        if executor == "auto":
+            executor, self.note = automatic(self.graph)
         self.executor = executor
         if executor == "native":
             from .runtime.llvm.executor import NativeExecutor
 
-            self.run = NativeExecutor(self.graph, traced.layouts, targets)
+            self.run = NativeExecutor(self.graph, traced.layouts, targets, params)
             self.plan = self.run.plan
         else:
             self.plan = make_plan(self.graph, traced.layouts, targets, donated=params)
@@ -128,6 +132,25 @@ def _reusable(traced: TracedFunction, donated: frozenset[int]) -> frozenset[int]
     if rows and held:
         traced.overlap = Overlap([*(traced.overlap.rows if traced.overlap else ()), *rows], held)
     return frozenset(params)
+
+
+def automatic(graph: Graph) -> tuple[str, str]:
+    """The executor that "auto" stands for, and why if it is not the native one.
+
+    Native code where llvmlite is installed; the NumPy executor where the function itself asks for
+    floating-point errors, which native code does not see, or where most steps would be NumPy's anyway.
+    """
+    if importlib.util.find_spec("llvmlite") is None:
+        return "numpy", ""
+    order = topological(graph.outputs, graph.params)
+    if any(mode not in ("ignore", "warn") for node in order for _, mode in node.loc.errstate):
+        return "numpy", "it asks for floating-point errors, which native code does not see"
+    from .runtime.llvm.executor import has_native_form
+
+    steps = [n for n in order if n.op.kind is not Kind.VIEW and n.op.name not in ("param", "constant")]
+    if 2 * sum(map(has_native_form, steps)) < len(steps):
+        return "numpy", "most of its steps have no native form"
+    return "native", ""
 
 
 def has_arrays(graph: Graph) -> bool:

@@ -77,14 +77,15 @@ def assert_graph(graph: Graph, expected: str | Graph) -> None:
 def assert_same_values(
     function: Callable[..., Any],
     *args: Any,
-    executor: str | None = None,
+    executor: str = "numpy",
     rtol: float = 0.0,
     atol: float = 0.0,
 ) -> None:
     """Raise AssertionError unless the compiled function does what NumPy does with the function.
 
     Results and changes to arguments are compared: dtype, shape and value, to the bit unless `rtol` or `atol`
-    allows more. The arguments themselves are left alone.
+    allows more. The executor is the NumPy one unless another is named: bits are its promise, native code
+    needs a tolerance. The arguments themselves are left alone.
 
     Example:
         >>> import numpy as np

@@ -11,7 +11,7 @@ def loss(params, x, y):
     return np.mean((hidden @ params["w2"] + params["b2"] - y) ** 2)
 
 
-@tl.compile
+@tl.compile(executor="numpy")  # its plan has a step for each operation
 def train_step(params, x, y):
     """Move the parameters one step against the gradient; return the loss before it."""
     value, grads = tl.value_and_grad(loss)(params, x, y)

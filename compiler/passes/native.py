@@ -7,7 +7,9 @@ copied into their memory, so kernels find everything where the plan says. Python
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 
 from ..ir.node import Graph, Node
 from ..ir.record import record
@@ -39,10 +41,12 @@ class _Planner:
         layouts: Sequence[Strides | None],
         targets: Sequence[Target],
         is_native: Callable[[Node], bool],
+        donated: AbstractSet[int],
     ) -> None:
         self.graph = graph
         self.targets = tuple(targets)
         self.is_native = is_native
+        self.donated = set(donated) - {target.param for target in targets}
         self.order = [n for n in graph.nodes if n.op.name not in LEAVES]
         self.strides: dict[Node, Strides] = {}
         self.offset: dict[Node, int] = {}
@@ -54,6 +58,7 @@ class _Planner:
         self.steps: list[Step] = []
         self.last: dict[Node, int] = {}
         self.direct: dict[Node, int] = {}
+        self.given: set[Node] = set()
         for param, layout in zip(graph.params, layouts, strict=True):
             self._leaf(param, layout)
         for node in graph.nodes:
@@ -112,34 +117,51 @@ class _Planner:
         for node, step in step_of.items():
             for operand in node.inputs:
                 last_read[self.root[operand]] = max(step, last_read.get(self.root[operand], -1))
-        returned = [n for n, t in zip(self.graph.outputs, self.targets, strict=True) if t.kind != "commit"]
-        kept = {self.root[n] for n in returned}
         read_at_the_end = {self.root[n] for n in self.graph.outputs}
-        committed = [n for n, t in zip(self.graph.outputs, self.targets, strict=True) if t.kind == "commit"]
         viewed = {self.root[n] for n in self.order if self.is_view(n)}
-        for node, target in zip(self.graph.outputs, self.targets, strict=True):
-            if (
-                target.kind != "commit"
-                or committed.count(node) > 1
-                or self.root[node] is not node
-                or node in kept
-            ):
-                continue
-            assert target.param is not None
-            param = self.graph.params[target.param]
+
+        def may_write(node: Node, param: Node, after: int) -> bool:
+            """Whether a node's step, later than step `after`, may write to a param."""
             if node in viewed and not same_layout(node.shape, self.strides[node], self.strides[param]):
-                continue  # its views were placed for memory of its own
+                return False  # its views were placed for memory of its own
             maker = node.inputs[0] if node.op.name == "get" else node
             if maker.op.name not in ("fused", "add_matmul") or maker not in step_of:
-                continue
+                return False
             step = step_of[maker]
             readers = [p for p, x in enumerate(maker.inputs) if self.root[x] is param]
             fused = maker.op.name == "fused"
             allowed = maker.attrs["overwrites"][node.attrs.get("index", 0)] if fused else (0,)
             plain = all(p in allowed and maker.inputs[p] is param for p in readers)
-            if plain and last_read.get(param, -1) <= step and raises < step and param not in read_at_the_end:
-                self.direct[node] = target.param
-                self.strides[node] = self.strides[param]
+            late = last_read.get(param, -1) <= step and after < step
+            return plain and late and param not in read_at_the_end
+
+        counts = Counter(self.graph.outputs)
+        for node, target in zip(self.graph.outputs, self.targets, strict=True):
+            if self.root[node] is not node or counts[node] > 1:
+                continue
+            choices = [target.param] if target.kind == "commit" else self._donated_to(node, target)
+            for choice in choices:
+                assert choice is not None
+                param = self.graph.params[choice]
+                if may_write(node, param, raises if target.kind == "commit" else -1):
+                    self.direct[node] = choice
+                    self.strides[node] = self.strides[param]
+                    if target.kind == "fresh":
+                        self.donated.remove(choice)
+                        self.given.add(node)
+                    break
+
+    def _donated_to(self, node: Node, target: Target) -> list[int]:
+        """The donated params whose memory suits a result."""
+        if target.kind != "fresh" or not isinstance(node.type, ArrayType):
+            return []
+        wanted = target.strides or self._dense(node)
+        params = [(position, self.graph.params[position]) for position in sorted(self.donated)]
+        return [
+            position
+            for position, param in params
+            if param.type == node.type and same_layout(node.shape, self.strides[param], wanted)
+        ]
 
     def _quiet(self, node: Node) -> bool:
         return self.is_native(node) or self.is_view(node) or node.op.name == "get"
@@ -249,15 +271,18 @@ class _Planner:
                 taken = position if taken is None else taken
                 outputs.append(self._settled(part, step, fresh))
             own = self._value(node, Place.RUNTIME, None, step)
-            tail = any(part in self.direct for part in gets.get(node, []))
+            tail = any(self._commits(part) for part in gets.get(node, []))
             self.steps.append(Step(Action.COMPUTE, node, inputs, own, taken, tail, tuple(outputs)))
             return
         if isinstance(node.type, ArrayType) and node.type.size:
             position = self._give_buffer(node, node, step, 0)
             number = self._settled(node, step, fresh)
-            self.steps.append(Step(Action.COMPUTE, node, inputs, number, position, node in self.direct))
+            self.steps.append(Step(Action.COMPUTE, node, inputs, number, position, self._commits(node)))
             return
         self.steps.append(Step(Action.COMPUTE, node, inputs, self._value(node, Place.RUNTIME, None, step)))
+
+    def _commits(self, node: Node) -> bool:
+        return node in self.direct and node not in self.given
 
     def _settled(self, node: Node, step: int, fresh: dict[Node, int]) -> int:
         buffer = self.buffers[self.buffer[node]]
@@ -279,7 +304,7 @@ class _Planner:
                     late.append((node, target.param, source))
                 continue
             value = self.values[self.number[node]]
-            own = fresh.get(node) == position and value.place is Place.FRESH
+            own = node in self.given or (fresh.get(node) == position and value.place is Place.FRESH)
             if target.kind == "fresh" and not own and isinstance(node.type, ArrayType):
                 results.append(self._copy(node, Place.FRESH, None, None, target.strides))
             else:
@@ -330,7 +355,7 @@ class _Planner:
         fresh = sum(b.nbytes for b in self.buffers if b.place is Place.FRESH)
         return Plan(
             self.graph, tuple(self.values), tuple(self.steps), buffers, tuple(results), self.targets,
-            frozenset(), size, size + fresh, computed,
+            frozenset(self.direct[node] for node in self.given), size, size + fresh, computed,
         )  # fmt: skip
 
 
@@ -339,6 +364,7 @@ def plan_native(
     layouts: Sequence[Strides | None],
     targets: Sequence[Target],
     is_native: Callable[[Node], bool],
+    donated: AbstractSet[int] = frozenset(),
 ) -> Plan:
     """The plan of a fused graph.
 
@@ -347,11 +373,12 @@ def plan_native(
         layouts: byte strides of each param.
         targets: what each output becomes.
         is_native: whether a node's step runs in native code, where it can neither raise nor allocate.
+        donated: positions of params whose memory results may take.
 
     Raises:
         PlanError: under `TAPELESS_CHECK=1`, where the plan breaks a check of its verifier.
     """
-    plan = _Planner(graph, layouts, targets, is_native).run()
+    plan = _Planner(graph, layouts, targets, is_native, donated).run()
     if os.environ.get("TAPELESS_CHECK", "") not in ("", "0"):
         from ..plan_verify import verify_plan
 

@@ -102,12 +102,18 @@ class NativeExecutor:
 
     name = "native"
 
-    def __init__(self, graph: Graph, layouts: Sequence[Any], targets: Sequence[Target]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        layouts: Sequence[Any],
+        targets: Sequence[Target],
+        donated: frozenset[int] = frozenset(),
+    ) -> None:
         updated = {graph.params[target.param] for target in targets if target.param is not None}
         for native_form in NATIVE_FORMS:
             graph = native_form(graph)
         self.graph = fuse(split_sums(transpose_once(split_products(graph, updated))), can_fuse)
-        self.plan: Plan = plan_native(self.graph, layouts, targets, is_native)
+        self.plan: Plan = plan_native(self.graph, layouts, targets, is_native, donated)
         self._bases: dict[int, int] = {}
         self._constants = self._number_bases()
         builder = TableBuilder(self.plan, self._bases, engine.vector_bytes())

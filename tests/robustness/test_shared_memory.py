@@ -143,7 +143,9 @@ def test_donated_memory_is_used_only_where_nothing_shows_it(donor: Any, layout: 
             mine, its = [LAYOUTS[layout](HELD + 1) for _ in range(2)]
             expected, found = arrays(donor(mine, other(mine))), arrays(compiled(its, other(its)))
             for one, two in zip(found, expected, strict=True):
-                np.testing.assert_allclose(one, two, rtol=1e-6 if two.dtype == "f4" else 1e-14)
+                # single precision is computed with a rounding of its own
+                rough = LAYOUTS[layout](HELD).dtype == "f4"
+                np.testing.assert_allclose(one, two, rtol=1e-6 if rough else 1e-14)
                 assert (one.dtype, one.strides, one.flags.writeable) == (
                     two.dtype,
                     two.strides,
@@ -155,14 +157,15 @@ def test_donated_memory_is_used_only_where_nothing_shows_it(donor: Any, layout: 
                     assert np.shares_memory(found[i], found[j]) == shared
 
 
-def test_donated_memory_comes_back_call_after_call() -> None:
-    halve = tl.compile(lambda x: np.sqrt(np.exp(-x) + 1.0), donate=(0,))
+@pytest.mark.parametrize("executor", ["numpy", "native"])
+def test_donated_memory_comes_back_call_after_call(executor: str) -> None:
+    halve = tl.compile(lambda x: np.sqrt(np.exp(-x) + 1.0), donate=(0,), executor=executor)
     x, expected = np.linspace(0.0, 1.0, 50), np.linspace(0.0, 1.0, 50)
     first = x
     for _ in range(8):
         x, expected = halve(x), np.sqrt(np.exp(-expected) + 1.0)
         assert x is first
-        np.testing.assert_array_equal(x, expected)
+        np.testing.assert_allclose(x, expected, rtol=1e-14)
 
 
 def test_what_is_read_at_each_call_is_not_donated() -> None:
@@ -172,4 +175,4 @@ def test_what_is_read_at_each_call_is_not_donated() -> None:
         with pytest.raises(tl.TapelessError, match="is donated"):
             donated(given, HELD.copy())
         np.testing.assert_array_equal(HELD, before)
-    np.testing.assert_array_equal(donated(HELD + 1, HELD.copy())[0], held(HELD + 1, HELD)[0])
+    np.testing.assert_allclose(donated(HELD + 1, HELD.copy())[0], held(HELD + 1, HELD)[0], rtol=1e-14)

@@ -66,7 +66,7 @@ def test_a_chain_prints_parses_pickles_and_draws(chain: Chain, length: int) -> N
 
 
 def test_a_long_plan_prints_and_reports_its_memory(chain: Chain) -> None:
-    plan = tl.compile(chain(10_000)).plan(np.ones(1000))
+    plan = tl.compile(chain(10_000), executor="numpy").plan(np.ones(1000))
     assert len(str(plan).splitlines()) > 10_000
     assert plan.peak_bytes <= 3 * 8000, "a chain needs no more than its neighbours"
 

@@ -38,6 +38,12 @@ def facts(value: Any) -> list[Any]:
     return found
 
 
+@pytest.fixture(autouse=True)
+def to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compared in bytes runs in the NumPy executor, whose bits are NumPy's."""
+    monkeypatch.setenv("TAPELESS_EXECUTOR", "numpy")
+
+
 @pytest.fixture
 def agree() -> Callable[..., None]:
     """`agree(function, make)`: compiled and plain do the same with what `make(seed)` gives as arguments."""
