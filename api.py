@@ -53,7 +53,7 @@ def compile(
         static: names or positions of arguments that are compared by value and never traced.
         donate: names or positions of arguments whose memory results may take over.
         executor: "auto", "native", "numpy" or "interpret"; by default the environment's TAPELESS_EXECUTOR,
-            else "auto".
+            else "auto": native where llvmlite is installed, else the NumPy executor, whose bits are NumPy's.
         fast_math: let rules that change rounding or memory layout at the forward part, too; by default its
             bits are NumPy's, and such rules keep to what differentiation made.
         disabled: names of passes and of rewrite rules that are switched off.
