@@ -15,6 +15,7 @@ import stat
 import threading
 import time
 import warnings
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -59,16 +60,35 @@ def size(path: Path) -> tuple[int, int]:
 
 
 def object_code(text: str, level: int) -> bytes:
-    """The object file of a module, from the folder if it is there, else generated and put there."""
+    """The object file of a module: see `object_codes`."""
+    return object_codes([(text, level)])[0]
+
+
+def object_codes(modules: Sequence[tuple[str, int]]) -> list[bytes]:
+    """The object files of modules, as (text, level), in the same order.
+
+    They come from the folder if they are there; the others are generated together and put there.
+    """
     place = _usable_folder()
     if place is None:
-        return engine.object_code(text, level)
-    entry = place / f"{_key(text, level)}.o"
-    code = _read(entry)
-    if code is None:
-        code = engine.object_code(text, level)
-        _write(place, entry, code)
-    return code
+        return engine.object_codes(modules)
+    entries = [place / f"{_key(text, level)}.o" for text, level in modules]
+    codes = [_read(entry) for entry in entries]
+    missing = [number for number, code in enumerate(codes) if code is None]
+    for number, code in zip(missing, engine.object_codes([modules[n] for n in missing]), strict=True):
+        _write(place, entries[number], code)
+        codes[number] = code
+    return [code for code in codes if code is not None]
+
+
+Part = tuple[Sequence[tuple[str, int]], Callable[[list[bytes]], None]]
+
+
+def load_together(parts: Sequence[Part]) -> None:
+    """Have the modules of several parts generated together, and each part load its own."""
+    codes = iter(object_codes([module for modules, _ in parts for module in modules]))
+    for modules, load in parts:
+        load([next(codes) for _ in modules])
 
 
 @lru_cache(maxsize=8)

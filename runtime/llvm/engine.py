@@ -1,13 +1,19 @@
 """LLVM text to machine code in memory, through llvmlite.
 
-One target machine for each code generation level is kept for the process: level 0 for kernels without
-values that live across iterations, level 1 for the others (measured: docs/design/native.md).
+Target machines are kept for the process, one for each code generation level and thread: level 0 for kernels
+without values that live across iterations, level 1 for the others (measured: docs/design/native.md).
+
+llvmlite lets one thread into LLVM at a time. LLVM itself generates modules of different contexts side by
+side: so every module here has a context of its own, and the one call that takes long is made past that lock,
+where llvmlite keeps its functions as expected (docs/design/first-call.md).
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -46,9 +52,9 @@ def vector_bytes() -> int:
     return 64 if "+avx512f" in features else 32 if "+avx2" in features else 16
 
 
-@lru_cache(maxsize=4)
-def machine(level: int) -> Any:
-    """The target machine for a code generation level."""
+@lru_cache(maxsize=8)
+def machine(level: int, thread: int = 0) -> Any:
+    """The target machine for a code generation level, for one of the generating threads."""
     llvm = binding()
     name, features = host()
     target = llvm.Target.from_default_triple()
@@ -66,10 +72,87 @@ def assembly(text: str, level: int) -> str:
 
 def object_code(text: str, level: int) -> bytes:
     """The module as an object file."""
+    return object_codes([(text, level)])[0]
+
+
+def object_codes(modules: Sequence[tuple[str, int]]) -> list[bytes]:
+    """Modules, as (text, level), as object files in the same order; two threads make them if they may."""
     with _lock:
-        module = binding().parse_assembly(text)
-        code: bytes = machine(level).emit_object(module)
-        return code
+        emit = _unlocked() if len(modules) > 1 and _cpus() > 1 else None
+        if emit is None:
+            return [_generate(text, level, 0, _locked) for text, level in modules]
+        # The longest first, so that the threads end together. Level 1 takes some four times as long.
+        waiting = sorted(range(len(modules)), key=lambda n: len(modules[n][0]) * (1 + 3 * modules[n][1]))
+        made: dict[int, bytes] = {}
+        errors: list[BaseException] = []
+
+        def work(thread: int) -> None:
+            try:
+                while waiting:
+                    number = waiting.pop()
+                    made[number] = _generate(*modules[number], thread, emit)
+            except IndexError:
+                pass  # the other thread took the last one
+            except BaseException as error:
+                errors.append(error)
+
+        helper = threading.Thread(target=work, args=(1,), name="tapeless-generator")
+        helper.start()
+        work(0)
+        helper.join()
+        if errors:
+            raise errors[0]
+        return [made[number] for number in range(len(modules))]
+
+
+def _cpus() -> int:
+    """How many threads may generate code."""
+    from . import threads
+
+    return min(threads.get_num_threads(), os.cpu_count() or 1)
+
+
+Emit = Callable[[Any, Any], bytes]
+
+
+def _generate(text: str, level: int, thread: int, emit: Emit) -> bytes:
+    llvm = binding()
+    return emit(machine(level, thread), llvm.parse_assembly(text, llvm.create_context()))
+
+
+def _locked(machine: Any, module: Any) -> bytes:
+    """The module as an object file, by llvmlite's public way."""
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+@lru_cache(maxsize=1)
+def _unlocked() -> Emit | None:
+    """The same without llvmlite's lock; None where its functions are not what is expected."""
+    binding()
+    try:
+        from llvmlite.binding import ffi
+
+        known = ffi.lib.LLVMPY_TargetMachineEmitToMemory
+        function = ctypes.CDLL(ffi.lib._name, handle=ffi.lib._handle).LLVMPY_TargetMachineEmitToMemory
+        function.argtypes, function.restype = known.argtypes, known.restype
+
+        def emit(machine: Any, module: Any) -> bytes:
+            with ffi.OutputString() as error:
+                buffer = function(machine, module, 1, error)
+                if not buffer:
+                    raise RuntimeError(str(error))
+            try:
+                start, size = ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer)
+                return ctypes.string_at(start, size)
+            finally:
+                ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+        probe = "define i64 @probe() {\n  ret i64 7\n}"
+        right = _generate(probe, 0, 0, emit) == _generate(probe, 0, 0, _locked)
+    except (AttributeError, TypeError):
+        return None
+    return emit if right else None
 
 
 class Library:

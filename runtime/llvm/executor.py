@@ -28,13 +28,12 @@ from ...compiler.passes.transpose_once import transpose_once
 from ...compiler.passes.vectors import lower_vectors
 from ...compiler.plan import Place, Plan, Target
 from ..arena import Arena, empty, window
-from . import blas, cache, engine, threads
+from . import blas, cache, engine, threads, walker
 from .operations import is_printable
 from .steps import python_step
 from .stepwise import Poison, times
 from .straight import Run, Straight
 from .table import Segment, TableBuilder
-from .walker import walker
 
 _POOLED = 8
 _CALLS_TO_STRAIGHT = 3
@@ -119,13 +118,14 @@ class NativeExecutor:
         builder = TableBuilder(self.plan, self._bases, engine.vector_bytes())
         self.segments = builder.build()
         self._texts = builder.module_texts()
-        codes = [cache.object_code(text, level) for level, text in self._texts.items()]
-        self._library = engine.Library(codes, blas.externals()) if codes else None
         self._outside, self._descriptions = builder.code.outside, builder.code.descriptions
+        self._library: engine.Library | None = None
+        shared = [part for code in self._outside.values() for part in code.missing()]
+        cache.load_together([(self._texts, self._load), *shared, *walker.missing()])
         self.arena_bytes = builder.arena_bytes
         self._checks = list(builder.checks)
         self._tables = [self._table(s) for s in self.segments]
-        self._enter, self._alive = walker()
+        self._enter, self._alive = walker.enter()
         self._pool: list[_Instance] = []
         self._poison = os.environ.get("TAPELESS_POISON", "") not in ("", "0")
         self._costs = [sum(step.cost for step in segment.native) for segment in self.segments]
@@ -137,12 +137,16 @@ class NativeExecutor:
     @property
     def llvm(self) -> str:
         """LLVM text of the plan's kernels, a module for each code generation level."""
-        return "\n".join(f"; level {level}\n{text}" for level, text in self._texts.items())
+        return "\n".join(f"; level {level}\n{text}" for text, level in self._texts)
 
     @property
     def asm(self) -> str:
         """Assembly of the plan's kernels for this machine."""
-        return "\n".join(engine.assembly(text, level) for level, text in self._texts.items())
+        return "\n".join(engine.assembly(text, level) for text, level in self._texts)
+
+    def _load(self, codes: list[bytes]) -> None:
+        if codes:
+            self._library = engine.Library(codes, blas.externals())
 
     def straight(self) -> Straight:
         """The call as one function, written when first asked for."""
@@ -188,7 +192,7 @@ class NativeExecutor:
         """The table and the arguments of a native segment as arrays of i64."""
         if segment.step is not None:
             return None
-        address = dict(self._outside)
+        address = {symbol: code.product for symbol, code in self._outside.items()}
         rows: list[list[int]] = []
         arguments: list[tuple[int, int]] = []
         for step in segment.native:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,30 +26,51 @@ FAR, MANY = 4096, 64
 
 
 class Code:
-    """The functions of a dtype; tiles are made when they are first needed and stay for good.
+    """The functions of a dtype; tiles are made when a plan first needs them and stay for good.
 
-    `product` is the address of the function.
+    `product` is the address of the function, once what is `missing` was loaded.
     """
 
     def __init__(self, dtype: np.dtype[Any], vector_bytes: int) -> None:
         self.shape = shape_of(dtype, vector_bytes)
         self.lock = threading.Lock()
         self.tiles = np.zeros(WIDTH * self.shape.rows.bit_length(), np.int64)
-        texts = {0: product_text(self.shape), 1: packing_text(self.shape)}
-        codes = [cache.object_code(text, level) for level, text in texts.items()]
-        self.libraries = [engine.Library(codes, {})]
-        self.product = self.libraries[0].address("product")
+        self.product = 0
+        self._libraries: list[engine.Library] = []
+        self._wanted: dict[int, tuple[int, int]] = {}
 
     def need(self, rows: int, columns: int) -> None:
-        """Make the tiles of a product that are missing; threads cut rows at multiples of the highest."""
+        """A product needs its tiles; threads cut rows at multiples of the highest."""
         with self.lock:
             for height in _heights(rows, self.shape.rows):
                 for width in _widths(columns, self.shape.lanes):
                     place = WIDTH * (height.bit_length() - 1) + width - 1
                     if not self.tiles[place]:
-                        code = cache.object_code(tile_text(self.shape, height, width), 1)
-                        self.libraries.append(engine.Library([code], {}))
-                        self.tiles[place] = self.libraries[-1].address("tile")
+                        self._wanted[place] = height, width
+
+    def missing(self) -> list[cache.Part]:
+        """What is needed and not made: parts for `cache.load_together`."""
+        with self.lock:
+            parts: list[cache.Part] = []
+            if not self.product:
+                frame = [(product_text(self.shape), 0), (packing_text(self.shape), 1)]
+                parts.append((frame, self._load_frame))
+            for place, (height, width) in self._wanted.items():
+                tile = [(tile_text(self.shape, height, width), 1)]
+                parts.append((tile, partial(self._load_tile, place)))
+            return parts
+
+    def _load_frame(self, codes: list[bytes]) -> None:
+        with self.lock:
+            if not self.product:
+                self._libraries.append(engine.Library(codes, {}))
+                self.product = self._libraries[-1].address("product")
+
+    def _load_tile(self, place: int, codes: list[bytes]) -> None:
+        with self.lock:
+            if self._wanted.pop(place, None):
+                self._libraries.append(engine.Library(codes, {}))
+                self.tiles[place] = self._libraries[-1].address("tile")
 
 
 def _heights(rows: int, highest: int) -> Iterator[int]:
@@ -65,7 +86,7 @@ def _widths(columns: int, lanes: int) -> set[int]:
 
 @lru_cache(maxsize=4)
 def code(dtype: np.dtype[Any]) -> Code:
-    """The functions of float32 or float64 on this CPU."""
+    """The functions of float32 or float64 on this CPU; others than these two there are not."""
     return Code(dtype, engine.vector_bytes())
 
 

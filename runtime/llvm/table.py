@@ -102,22 +102,23 @@ class Printed:
 
 @record(frozen=False)
 class Code:
-    """The functions of a plan: symbols of kernels by their text, products, LLVM text by level.
+    """The functions of a plan: symbols of kernels by their text, of products by BLAS, LLVM text by level.
 
-    `lowered` knows the kernels of bodies over memory of given strides, `outside` the addresses of functions
+    `lowered` knows the kernels of bodies over memory of given strides, `outside` where the functions are
     that all plans share; `descriptions` are what their arguments point to.
     """
 
     kernels: dict[str, str] = field(default_factory=dict)
     lowered: dict[Any, list[Printed]] = field(default_factory=dict)
-    products: dict[str, None] = field(default_factory=dict)
-    outside: dict[str, int] = field(default_factory=dict)
+    gemms: dict[str, None] = field(default_factory=dict)
+    outside: dict[str, products.Code] = field(default_factory=dict)
     descriptions: list[Any] = field(default_factory=list)
-    modules: dict[int, Module] = field(default_factory=dict)
+    modules: dict[int, tuple[Module, Module]] = field(default_factory=dict)
 
-    def module(self, level: int) -> Module:
-        """The module whose code is generated at a level."""
-        return self.modules.setdefault(level, Module())
+    def module(self, level: int, half: int | None = None) -> Module:
+        """A module whose code is generated at a level: of two, as two threads generate code, the shorter."""
+        pair = self.modules.setdefault(level, (Module(), Module()))
+        return min(pair, key=Module.length) if half is None else pair[half]
 
 
 class TableBuilder:
@@ -374,7 +375,7 @@ class TableBuilder:
         described = products.describe(made, (m, n, k), a, b, c, near[0], alpha, adds)
         self.code.descriptions.append(described)
         symbol = f"product_{dtype.char}"
-        self.code.outside[symbol] = made.product
+        self.code.outside[symbol] = made
         count = far[0] * near[0]
         cost = count * 2 * m * n * k / (100 if dtype.char == "f" else 50)
         grain = (8 if m % 8 == 0 or count == 1 else m) if cost > LEAST_SHARED else 0
@@ -400,10 +401,10 @@ class TableBuilder:
         if not found.gemm(dtype) or a is None or b is None or strides[-2] < max(1, output.type.shape[-1]):
             return None
         symbol = f"gemm_{dtype.char}"
-        if symbol not in self.code.products:
-            first = [] if self.code.products else [blas.hold_text()]
-            self.code.module(0).functions += [*first, blas.gemm_function(symbol, dtype, found)]
-            self.code.products[symbol] = None
+        if symbol not in self.code.gemms:
+            first = [] if self.code.gemms else [blas.hold_text()]
+            self.code.module(0, 0).functions += [*first, blas.gemm_function(symbol, dtype, found)]
+            self.code.gemms[symbol] = None
         assert isinstance(x.type, ArrayType)
         m, n, k = output.type.shape[-2], output.type.shape[-1], x.type.shape[-1]
         row_a = a[1] if a[0] == blas.NO_TRANSPOSE else 1
@@ -425,9 +426,10 @@ class TableBuilder:
 
     # ---- code
 
-    def module_texts(self) -> dict[int, str]:
-        """LLVM text of every function the segments call, by the level at which it is generated."""
-        return {level: module.text() for level, module in sorted(self.code.modules.items())}
+    def module_texts(self) -> list[tuple[str, int]]:
+        """LLVM texts of every function the segments call, with the level at which each is generated."""
+        pairs = sorted(self.code.modules.items())
+        return [(module.text(), level) for level, pair in pairs for module in pair if module.functions]
 
 
 def _is_small(output: Value, x: Value) -> bool:

@@ -16,10 +16,14 @@ where an ndarray keeps its data pointer, and what METH_FASTCALL passes.
 from __future__ import annotations
 
 import ctypes
+import threading
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
+from . import cache
+from .engine import Library
 
 MOST_ARGUMENTS = 256
 DATA_OFFSET = 16
@@ -171,15 +175,15 @@ def _python(name: str) -> int:
     return found
 
 
-def module_texts() -> dict[int, str]:
-    """LLVM text by the level at which it is generated; `externals` has the addresses of what it names.
+def modules() -> list[tuple[str, int]]:
+    """LLVM texts and levels; `externals` has the addresses of what they name.
 
     What every call and step goes through is generated with care, which takes most of the time, and the
     sharing of steps among threads quickly.
     """
     from . import threads
 
-    return {0: WALK_DECLARED + threads.text(), 1: WALK + SHARING_DECLARED + ENTER}
+    return [(WALK + SHARING_DECLARED + ENTER, 1), (WALK_DECLARED + threads.text(), 0)]
 
 
 def externals() -> dict[str, int]:
@@ -202,26 +206,36 @@ class _MethodDef(ctypes.Structure):
 METH_FASTCALL = 0x0080
 
 
-@lru_cache(maxsize=1)
-def library() -> Any:
+_loaded: list[Library] = []
+_loading = threading.Lock()
+
+
+def missing() -> list[cache.Part]:
+    """What of this module's code is not made: parts for `cache.load_together`."""
+    return [] if _loaded else [(modules(), _load)]
+
+
+def _load(codes: list[bytes]) -> None:
+    with _loading:
+        if not _loaded:
+            _loaded.append(Library(codes, externals()))
+
+
+def library() -> Library:
     """The native code of this module."""
-    from . import cache
-    from .engine import Library
-
-    codes = [cache.object_code(text, level) for level, text in module_texts().items()]
-    return Library(codes, externals())
+    cache.load_together(missing())
+    return _loaded[0]
 
 
 @lru_cache(maxsize=1)
-def walker() -> tuple[Any, Any]:
+def enter() -> tuple[Any, Any]:
     """(enter, what keeps it alive). `enter(run, *arrays)` is a builtin function."""
     probe_array_layout()
     definition = _MethodDef(b"enter", library().address("enter"), METH_FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.py_object]
-    enter = make(ctypes.byref(definition), None, None)
-    return enter, (library(), definition)
+    return make(ctypes.byref(definition), None, None), (library(), definition)
 
 
 def probe_array_layout() -> None:

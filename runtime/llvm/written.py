@@ -42,6 +42,10 @@ class Module:
     definitions: dict[str, str] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
 
+    def length(self) -> int:
+        """How many characters its functions have."""
+        return sum(map(len, self.functions))
+
     def text(self) -> str:
         """The whole module."""
         return "\n".join([*self.declarations, *self.definitions.values(), *self.functions]) + "\n"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +34,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def generated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that code was generated for."""
     made: list[str] = []
-    original = engine.object_code
+    original = engine.object_codes
 
-    def counted(text: str, level: int) -> bytes:
-        made.append(text)
-        return original(text, level)
+    def counted(modules: Sequence[tuple[str, int]]) -> list[bytes]:
+        made.extend(text for text, _ in modules)
+        return original(modules)
 
-    monkeypatch.setattr(engine, "object_code", counted)
+    monkeypatch.setattr(engine, "object_codes", counted)
     return made
 
 
@@ -54,6 +54,31 @@ def test_code_is_generated_once(place: Path, generated: list[str]) -> None:
     assert cache.object_code(text(1), 1) == first
     assert generated == [text(1)]
     assert cache.size(place) == (1, entry(place).stat().st_size)
+
+
+def test_what_is_missing_is_generated_and_put_in_order(place: Path, generated: list[str]) -> None:
+    wanted = [engine.object_code(text(n), 0) for n in range(5)]
+    generated.clear()
+    cache.object_codes([(text(1), 0), (text(3), 0)])
+    assert cache.object_codes([(text(n), 0) for n in range(5)]) == wanted
+    assert generated == [text(n) for n in (1, 3, 0, 2, 4)]
+    assert cache.object_codes([]) == []
+
+
+def test_parts_are_given_their_own_codes(place: Path) -> None:
+    got: dict[str, list[bytes]] = {}
+    parts: list[cache.Part] = [
+        ([(text(1), 0), (text(2), 1)], lambda codes: got.update(first=codes)),
+        ([], lambda codes: got.update(none=codes)),
+        ([(text(3), 0)], lambda codes: got.update(last=codes)),
+    ]
+    cache.load_together(parts)
+    one, two, three = (
+        cache.object_code(text(1), 0),
+        cache.object_code(text(2), 1),
+        cache.object_code(text(3), 0),
+    )
+    assert got == {"first": [one, two], "none": [], "last": [three]}
 
 
 def test_the_text_and_the_level_are_the_key(place: Path, generated: list[str]) -> None:
@@ -70,7 +95,7 @@ def test_versions_and_the_cpu_are_part_of_the_key(
     cache._platform.cache_clear()
     monkeypatch.setattr(engine, fact, lambda: ("another", ""))
     try:
-        monkeypatch.setattr(engine, "object_code", lambda text, level: b"else")
+        monkeypatch.setattr(engine, "object_codes", lambda modules: [b"else"])
         assert cache.object_code(text(1), 1) == b"else"
     finally:
         cache._platform.cache_clear()
@@ -236,8 +261,8 @@ import numpy as np, tapeless as tl
 from tapeless.runtime.llvm import engine
 import sys
 made = []
-original = engine.object_code
-engine.object_code = lambda text, level: made.append(text) or original(text, level)
+original = engine.object_codes
+engine.object_codes = lambda modules: made.extend(modules) or original(modules)
 def f(x, y):
     h = np.tanh(x @ y)
     return (h * h).sum(axis=0), np.exp(h).sum()

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tapeless as tl
-from tapeless.runtime.llvm import engine, products
+from tapeless.runtime.llvm import cache, engine, products
 from tapeless.runtime.llvm.threads import get_num_threads
 
 SIZES = [1, 2, 3, 5, 8, 9, 15, 16, 17, 31, 48, 49, 100]
@@ -57,6 +57,8 @@ def run(made: products.Code, x: Any, y: Any, out: Any, alpha: float, adds: bool,
     inner = stack[-1] if stack else 1
     shape = m, n, x.shape[-1]
     fields = products.describe(made, shape, *map(operand, (x, y, out)), inner, alpha, adds)
+    cache.load_together(made.missing())
+    assert made.missing() == []
     pointers = [array.ctypes.data for array in (x, y, out, fields)]
     block = np.array(pointers, np.int64)
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(made.product)
