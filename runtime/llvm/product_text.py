@@ -136,13 +136,13 @@ _TILE = "ptr %a, i64 %a_row, i64 %a_column, ptr %b, i64 %b_row, ptr %c, i64 %c_r
 
 
 def tile_text(shape: Shape, rows: int, width: int) -> str:
-    """`tile`: the sums over `depth` of so many rows and vectors, the last of which has `last` elements.
+    """`tile_rows_width`: sums over `depth` of so many rows and vectors; the last has `last` elements.
 
     They times alpha are stored, or added to what is there.
     """
     f = _Function(shape)
     places = [(i, j) for i in range(rows) for j in range(width)]
-    f.add(f"define void @tile({_TILE} {shape.real} %alpha, i1 %adds) {{\nentry:")
+    f.add(f"define void @tile_{rows}_{width}({_TILE} {shape.real} %alpha, i1 %adds) {{\nentry:")
     masks = [None] * (width - 1) + [f.mask("%last")]
     two, three, four = (f.let(f"mul nsw i64 %a_row, {n}") for n in (2, 3, 4))
     f.add("""

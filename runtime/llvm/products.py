@@ -49,28 +49,23 @@ class Code:
                         self._wanted[place] = height, width
 
     def missing(self) -> list[cache.Part]:
-        """What is needed and not made: parts for `cache.load_together`."""
+        """What is needed and not made: at most one part for `cache.load_together`."""
         with self.lock:
-            parts: list[cache.Part] = []
+            wanted = dict(self._wanted)
+            modules = [(tile_text(self.shape, *tile), 1) for tile in wanted.values()]
             if not self.product:
-                frame = [(product_text(self.shape), 0), (packing_text(self.shape), 1)]
-                parts.append((frame, self._load_frame))
-            for place, (height, width) in self._wanted.items():
-                tile = [(tile_text(self.shape, height, width), 1)]
-                parts.append((tile, partial(self._load_tile, place)))
-            return parts
+                modules += [(packing_text(self.shape), 1), (product_text(self.shape), 0)]
+        return [(modules, partial(self._load, wanted))] if modules else []
 
-    def _load_frame(self, codes: list[bytes]) -> None:
+    def _load(self, wanted: dict[int, tuple[int, int]], codes: list[bytes]) -> None:
+        library = engine.Library(codes, {})
         with self.lock:
-            if not self.product:
-                self._libraries.append(engine.Library(codes, {}))
-                self.product = self._libraries[-1].address("product")
-
-    def _load_tile(self, place: int, codes: list[bytes]) -> None:
-        with self.lock:
-            if self._wanted.pop(place, None):
-                self._libraries.append(engine.Library(codes, {}))
-                self.tiles[place] = self._libraries[-1].address("tile")
+            self._libraries.append(library)
+            for place, (height, width) in wanted.items():
+                self.tiles[place] = library.address(f"tile_{height}_{width}")
+                self._wanted.pop(place, None)
+            if len(codes) > len(wanted):
+                self.product = library.address("product")
 
 
 def _heights(rows: int, highest: int) -> Iterator[int]:
@@ -122,7 +117,7 @@ def describe(
     rows = max(made.shape.rows, BLOCK_BYTES // (depth * size) // made.shape.rows * made.shape.rows)
     packs = 2 if b.column != size and n > 1 else int(b.row >= FAR and m >= MANY)
     known = {
-        "rows": m, "columns": n, "depth": k, "inner": inner, "alpha": _bits(alpha), "adds": int(adds),
+        "rows": m, "columns": n, "depth": k, "inner": inner, "alpha": bits(alpha), "adds": int(adds),
         "packs": packs, "row_block": rows, "depth_block": depth, "tiles": made.tiles.ctypes.data,
         "a_row": a.row, "a_column": a.column, "b_row": b.row, "b_column": b.column, "c_row": c.row,
         "a_next": a.next, "b_next": b.next, "c_next": c.next, "a_far": a.far, "b_far": b.far, "c_far": c.far,
@@ -130,7 +125,7 @@ def describe(
     return np.array([known[name] for name in FIELDS], np.int64)
 
 
-def _bits(number: float) -> int:
+def bits(number: float) -> int:
     """A double as the i64 of its bits."""
     found: int = struct.unpack("<q", struct.pack("<d", number))[0]
     return found

@@ -6,7 +6,6 @@ share code; places are (base, byte offset) pairs that the walker resolves at eac
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
@@ -410,7 +409,7 @@ class TableBuilder:
         row_a = a[1] if a[0] == blas.NO_TRANSPOSE else 1
         block = max(16, min(128, -(-m // 64) * 16))
         shape = [a[0], b[0], n, k, a[1], b[1], strides[-2], row_a, strides[-2]]
-        numbers = [*shape, _bits(alpha), _bits(float(adds)), block]
+        numbers = [*shape, products.bits(alpha), products.bits(float(adds)), block]
         cost = 2 * m * n * k / (80 if dtype.char == "f" else 40)
         grain = block if cost > LEAST_SHARED else 0
         steps = []
@@ -477,12 +476,6 @@ def _merged(lengths: Sequence[int], strides: Sequence[Strides]) -> list[tuple[in
             found[-1] = found[-1][0] * length, steps
         else:
             found.append((length, steps))
-    return found
-
-
-def _bits(number: float) -> int:
-    """A double as the i64 of its bits."""
-    found: int = struct.unpack("<q", struct.pack("<d", number))[0]
     return found
 
 
