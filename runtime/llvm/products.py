@@ -79,10 +79,16 @@ def _widths(columns: int, lanes: int) -> set[int]:
     return {WIDTH if full else 0, -(-rest // lanes)} - {0}
 
 
-@lru_cache(maxsize=4)
+_codes: dict[str, Code] = {}
+_making = threading.Lock()
+
+
 def code(dtype: np.dtype[Any]) -> Code:
-    """The functions of float32 or float64 on this CPU; others than these two there are not."""
-    return Code(dtype, engine.vector_bytes())
+    """The functions of float32 or float64 on this CPU; plans hold their addresses, so there is one of each."""
+    with _making:
+        if dtype.char not in _codes:
+            _codes[dtype.char] = Code(dtype, engine.vector_bytes())
+        return _codes[dtype.char]
 
 
 @record
