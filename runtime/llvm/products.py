@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,7 @@ _making = threading.Lock()
 
 
 def code(dtype: np.dtype[Any]) -> Code:
-    """The functions of float32 or float64 on this CPU; plans hold their addresses, so there is one of each."""
+    """The functions of float32 or float64 on this CPU; plans hold their addresses: there is one of each."""
     with _making:
         if dtype.char not in _codes:
             _codes[dtype.char] = Code(dtype, engine.vector_bytes())
