@@ -37,6 +37,8 @@ from .types import NotPrintable
 from .written import Module
 
 Argument = tuple[int, int]
+# Rows of a product for each piece of a thread's share where every piece transposes the right operand anew.
+PACKED_ROWS = 256
 # The room of the partial results of one accumulator.
 PARTIAL_BYTES = 8 * MOST_PIECES
 
@@ -45,8 +47,8 @@ PARTIAL_BYTES = 8 * MOST_PIECES
 class NativeStep:
     """A call: the symbol of its function, its arguments, the range of its outermost loop.
 
-    `grain` is at what multiples threads may cut the range, 0 for not at all; `cost` estimates nanoseconds;
-    `source` is the number of the plan's step.
+    `grain` is at what multiples threads may cut the range, 0 for not at all; `most` bounds the pieces of a
+    thread's share; `cost` estimates nanoseconds; `source` is the number of the plan's step.
     """
 
     symbol: str
@@ -56,11 +58,12 @@ class NativeStep:
     grain: int = 0
     cost: float = 0.0
     source: int = -1
+    most: int = 4
 
     @property
     def parts(self) -> int:
         """In how many pieces a thread takes its share: more for long steps, so that others can help."""
-        return 1 + min(3, int(self.cost // LEAST_PIECE))
+        return min(self.most, 1 + int(self.cost // LEAST_PIECE))
 
 
 @record(frozen=False)
@@ -378,13 +381,14 @@ class TableBuilder:
         count = far[0] * near[0]
         cost = count * 2 * m * n * k / (100 if dtype.char == "f" else 50)
         grain = (8 if m % 8 == 0 or count == 1 else m) if cost > LEAST_SHARED else 0
+        most = max(1, min(4, m * count // PACKED_ROWS)) if count == 1 and b_column != size else 4
         places = [self.place(v) for v in (x, y, output)]
         steps = []
         for index in np.ndindex(*(length for length, _ in around)):
             moved = [sum(i * s[v] for i, (_, s) in zip(index, around, strict=True)) for v in range(3)]
             arguments = [(base, offset + more) for (base, offset), more in zip(places, moved, strict=True)]
             arguments.append((-1, described.ctypes.data))
-            steps.append(NativeStep(symbol, arguments, 0, count * m, grain, cost))
+            steps.append(NativeStep(symbol, arguments, 0, count * m, grain, cost, most=most))
         return steps
 
     def blas_product(
