@@ -37,8 +37,8 @@ from .types import NotPrintable
 from .written import Module
 
 Argument = tuple[int, int]
-# Rows of a product for each piece of a thread's share where every piece transposes the right operand anew.
-PACKED_ROWS = 256
+# Rows of a product for each piece of a thread's share: every piece reads the right operand, or transposes it.
+DIRECT_ROWS, PACKED_ROWS = 128, 256
 # The room of the partial results of one accumulator.
 PARTIAL_BYTES = 8 * MOST_PIECES
 
@@ -381,7 +381,8 @@ class TableBuilder:
         count = far[0] * near[0]
         cost = count * 2 * m * n * k / (100 if dtype.char == "f" else 50)
         grain = (8 if m % 8 == 0 or count == 1 else m) if cost > LEAST_SHARED else 0
-        most = max(1, min(4, m * count // PACKED_ROWS)) if count == 1 and b_column != size else 4
+        fewest = PACKED_ROWS if b_column != size else DIRECT_ROWS
+        most = max(1, min(4, m // fewest)) if count == 1 else 4
         places = [self.place(v) for v in (x, y, output)]
         steps = []
         for index in np.ndindex(*(length for length, _ in around)):

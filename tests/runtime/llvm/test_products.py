@@ -1,6 +1,8 @@
 """Matrix products by tiles of our own: every cut of rows, columns and depth, every layout, any threads."""
 
 import ctypes
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from functools import lru_cache
@@ -259,3 +261,18 @@ def test_blas_has_its_threads_again_after_a_call(monkeypatch: pytest.MonkeyPatch
     for thread in together:
         thread.join()
     assert counts() == before
+
+
+def test_without_workers_and_without_blas() -> None:
+    """Where the system has no futex and no BLAS is found, the caller computes everything itself."""
+    code = """
+import numpy as np, tapeless as tl
+from tapeless.runtime.llvm import blas, threads
+threads.supported, blas.find = lambda: False, lambda: None
+x, y = np.random.default_rng(0).normal(size=(2, 300, 300))
+compiled = tl.compile(lambda x, y: np.tanh(x @ y) + y.T @ x, executor="native")
+np.testing.assert_allclose(compiled(x, y), np.tanh(x @ y) + y.T @ x, rtol=1e-10, atol=1e-10)
+assert threads.pool() is None
+assert all(segment.step is None for segment in compiled.last.run.segments)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
