@@ -64,6 +64,8 @@ class _Fuser:
             isinstance(o.type, ArrayType) for o in node.inputs
         ):
             return False
+        if node.op.name in REDUCTIONS and not node.attrs["axes"]:
+            return False  # folds nothing, but has a dtype of its own
         fusable = node.op.kind is Kind.ELEMENTWISE or _reduces(node)
         return fusable and node.type.size > 0 and self.supported(node)
 

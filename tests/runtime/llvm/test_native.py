@@ -53,6 +53,10 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = {
     "elementwise": (lambda x, y: (x * y + 1.5, x / y, -x, abs(x), x > y), lambda: (mixed(33), mixed(33) + 9)),
     "float32": (lambda x: x * 2 + x.sum(), lambda: (mixed(7, 5, dtype="f4"),)),
     "broadcast": (lambda x, b: np.maximum(x + b, 0), lambda: (mixed(9, 70), mixed(70))),
+    "no-axes": (
+        lambda x: ((x > 1).min(axis=()), x.sum(axis=()), (x > 2).any(axis=1)),
+        lambda: (mixed(4, 5),),
+    ),
     "columns": (lambda x: (x * x).sum(axis=0), lambda: (mixed(40, 77),)),
     "rows": (lambda x: (x * x).sum(axis=1), lambda: (mixed(40, 77),)),
     "all": (lambda x: (x.sum(), x.max(), x.min(), x.mean()), lambda: (mixed(40, 77),)),
