@@ -64,8 +64,6 @@ class _Fuser:
             isinstance(o.type, ArrayType) for o in node.inputs
         ):
             return False
-        if node.op.name in REDUCTIONS and not node.attrs["axes"]:
-            return False  # folds nothing, but has a dtype of its own
         fusable = node.op.kind is Kind.ELEMENTWISE or _reduces(node)
         return fusable and node.type.size > 0 and self.supported(node)
 
@@ -157,7 +155,8 @@ class _Fuser:
                 for node in other.nodes:
                     self.group[node] = largest
                 largest.nodes += other.nodes
-                largest.folded = largest.folded or other.folded
+                if largest.folded is None:
+                    largest.folded = other.folded
                 if other.row is not None:
                     largest.row, largest.size = other.row, other.size
                 other.nodes = []
