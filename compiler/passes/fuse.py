@@ -311,7 +311,7 @@ def _rebuild(graph: Graph, groups: Sequence[_Group], fuser: _Fuser) -> Graph:
         group.nodes.sort(key=order.__getitem__)
     pending = sorted(groups, key=lambda g: (g.level, order[g.nodes[0]]))
     group_of = {node: group for group in pending for node in group.nodes}
-    bodies: dict[Any, tuple[Body, Overwrites]] = {}
+    bodies: dict[Any, Body] = {}
 
     def materialise(node: Node) -> Node:
         """The new node for an old one, groups and views made on demand, with a stack of its own."""
@@ -368,7 +368,7 @@ def _make(
     outputs: set[Node],
     alignment: dict[Node, Alignment],
     new: dict[Node, Node],
-    bodies: dict[Any, tuple[Body, Overwrites]],
+    bodies: dict[Any, Body],
 ) -> None:
     """Make the `fused` node of a group and note what its members became."""
     outside = _outside(group, group_of)
@@ -378,14 +378,14 @@ def _make(
         if node in outputs or any(group_of.get(user) is not group for user in used[node])
     ]
     results = list(dict.fromkeys(_computed(node) for node in wanted))
-    body, overwrites = _body(group, outside, results, bodies)
+    body = _body(group, outside, results, bodies)
     builder.loc = group.nodes[-1].loc
     attrs = {
         "body": body,
         "shape": group.shape,
         "folded": group.folded or (),
         "alignments": tuple(alignment[node] for node in results),
-        "overwrites": overwrites,
+        "overwrites": _overwrites(group, outside, results, alignment),
     }
     if group.row is not None:
         attrs["row"] = group.row
@@ -397,10 +397,8 @@ def _make(
             new[node] = builder.again(node, (new[node.inputs[0]],))
 
 
-def _body(
-    group: _Group, outside: list[Node], results: list[Node], bodies: dict[Any, tuple[Body, Overwrites]]
-) -> tuple[Body, Overwrites]:
-    """The body of a group and what its outputs may overwrite; groups that say the same share one body."""
+def _body(group: _Group, outside: list[Node], results: list[Node], bodies: dict[Any, Body]) -> Body:
+    """The body of a group; groups that say the same share one."""
     number: dict[Node, Any] = {node: k for k, node in enumerate((*outside, *group.nodes))}
     for node in group.nodes:
         for operand in node.inputs:
@@ -421,29 +419,35 @@ def _body(
             inside.loc = node.loc
             inner[node] = inside.again(node, operands)
         graph = Graph("body", tuple(params.values()), tuple(inner[node] for node in results))
-        found = bodies[key] = Body(graph), _overwrites(graph)
+        found = bodies[key] = Body(graph)
     return found
 
 
-def _overwrites(body: Graph) -> Overwrites:
+def _overwrites(
+    group: _Group, outside: list[Node], results: list[Node], alignment: dict[Node, Alignment]
+) -> Overwrites:
     """For each output the params whose memory it may take over: read at the very element that is written.
 
-    A param that only ops of its own shape read, never through a view, is read at an element before the
-    output is stored there; so the two may share memory of one layout. A kernel with partial sums comes back
-    to a row after the row's outputs are stored, and one with a transpose inside stores to other elements than
-    it reads.
+    That is so where whoever reads a param is aligned with the space as the output is, and no view is between:
+    the element is read before the output is stored there, so the two may share memory of one layout. A kernel
+    with partial sums comes back to a row after the row's outputs are stored.
     """
-    if any(node.op.name in (PARTIAL, "transpose") for node in body.nodes):
-        return ((),) * len(body.outputs)
-    readers = users(body.nodes)
-    direct = [
-        number
-        for number, param in enumerate(body.params)
-        if not any(_is_index_view(user) for user in readers[param])
-    ]
+    if any(node.op.name == PARTIAL for node in group.nodes):
+        return ((),) * len(results)
+    full = tuple(range(len(group.shape)))
+    read_at: dict[Node, set[Alignment | None]] = {node: set() for node in outside}
+    for node in group.nodes:
+        at = None if _is_index_view(node) else full if _reduces(node) else alignment[node]
+        for operand in node.inputs:
+            if operand in read_at:
+                read_at[operand].add(at)
     return tuple(
-        tuple(n for n in direct if body.params[n].type.shape == output.shape and output.shape)  # type: ignore[union-attr]
-        for output in body.outputs
+        tuple(
+            number
+            for number, param in enumerate(outside)
+            if param.shape == result.shape != () and read_at[param] == {alignment[result]}
+        )
+        for result in results
     )
 
 

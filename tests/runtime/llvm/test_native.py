@@ -197,3 +197,15 @@ def test_a_kernel_with_a_transpose_inside_overwrites_nothing_that_it_reads() -> 
     wanted = d * (x * 2).T
     into(x, d)
     np.testing.assert_allclose(x, wanted, rtol=1e-12)
+
+
+def test_an_output_of_one_row_overwrites_nothing_that_the_row_still_reads() -> None:
+    def function(x: Any, r: Any, c: Any) -> Any:
+        m = np.maximum(x, c)
+        first, total = (m * (x - r[:, None])).sum(axis=0), m.sum(axis=1)
+        return first, ((m - total[:, None]) * (m - c)).sum(axis=0), total @ x, m - c
+
+    x, r, c = np.array([[1.5]]), np.array([0.5]), np.array([0.25])
+    found, wanted = tl.compile(function, executor="native")(x, r, c), function(x, r, c)
+    for one, two in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12)
