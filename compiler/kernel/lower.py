@@ -94,6 +94,7 @@ class Lowering:
         self.body = body
         self.space = space
         self.scratch: dict[Node, str] = {}
+        self.kept_rows: dict[Node, Map] = {}
         self.strides = dict(zip(body.params, strides, strict=True))
         self.out_strides = out_strides
         self.args: list[Arg] = []
@@ -170,6 +171,13 @@ class Lowering:
         self.args.append(Arg(arg, node.dtype, "scratch", 0, length))
         block.statements.append(Store(arg, self.row_place(at), name))
 
+    def row_of(self, at: Map) -> Map:
+        """Which row over the folded axes an element is in; with an axis of length 1 one row has two names.
+
+        What is kept under one is not read under the other: that may be needed before the row's loop.
+        """
+        return tuple(index for axis, index in enumerate(at) if axis not in self.space.folded)
+
     def row_place(self, at: Map) -> Affine:
         """The place of an element in a row over the folded axes."""
         place = Affine()
@@ -178,7 +186,7 @@ class Lowering:
         return place
 
     def elementwise(self, node: Node, at: Map) -> str:
-        if node in self.scratch:
+        if node in self.scratch and self.row_of(at) == self.kept_rows[node]:
             place = self.row_place(at)
             return self.emit(self.block_for(at), (node, at), lambda n: Load(n, self.scratch[node], place))
         block = self.block_for(at)
@@ -189,7 +197,8 @@ class Lowering:
         assert isinstance(node.type, ArrayType)
         dtype = node.type.dtype
         name = self.emit(block, (node, at), lambda n: Compute(n, node.op.name, operands, dtype))
-        if node in self.space.kept:
+        if node in self.space.kept and node not in self.scratch:
+            self.kept_rows[node] = self.row_of(at)
             self.keep(node, at, name, block)
         return name
 

@@ -5,8 +5,8 @@ V2 dtypes: operands of an op have the dtypes its ufunc computes in, stores and a
    target; conditions are booleans.
 V3 bounds: every access lies inside its argument for all values of the loop variables (indexed ones are
    checked by their index's own range when they run).
-V4 roles: inputs are not stored to; vector loops do not nest; a parallel kernel's last loop accumulates
-   nothing and has no stop.
+V4 roles: inputs are not stored to, and scratch memory is before it is loaded; vector loops do not nest; a
+   parallel kernel's last loop accumulates nothing and has no stop.
 V5 accumulators: each belongs to an enclosing loop of its accumulates, which stand in one loop's body.
 """
 
@@ -39,6 +39,7 @@ class _Verifier:
         self.open: dict[str, np.dtype[Any]] = {}
         self.folded: dict[str, tuple[str, ...]] = {}
         self.in_vector = False
+        self.stored: set[str] = set()
 
     def fail(self, check: str, detail: str) -> None:
         raise KernelError(f"{check}: {detail}\n{self.kernel}")
@@ -100,6 +101,8 @@ class _Verifier:
             arg = self.access(statement.arg, statement.at, statement.index is not None)
             if statement.index is not None and self.dtype(statement.index).kind not in "iu":
                 self.fail("V2", f"index %{statement.index} is no integer")
+            if arg.role == "scratch" and arg.name not in self.stored:
+                self.fail("V4", f"the scratch memory {arg.name} is loaded before it is stored to")
             self.define(statement.result, arg.dtype)
         elif isinstance(statement, Compute):
             self.compute(statement)
@@ -109,6 +112,7 @@ class _Verifier:
                 self.fail("V2", f"index %{statement.index} is no integer")
             if arg.role == "in":
                 self.fail("V4", f"the input {arg.name} is stored to")
+            self.stored.add(arg.name)
             if self.dtype(statement.value) != arg.dtype:
                 self.fail("V2", f"%{statement.value} is stored to {arg.name} of another dtype")
         elif isinstance(statement, Accumulate):

@@ -150,6 +150,7 @@ def test_contiguous_loops_become_one() -> None:
 
 
 X, Y = Arg("x", np.dtype("f8"), "in", 0, 4), Arg("y", np.dtype("f8"), "out", 0, 4)
+SCRATCH = Arg("s", np.dtype("f8"), "scratch", 0, 4)
 AT = Affine(0, (("i", 1),))
 
 
@@ -168,6 +169,11 @@ def one_loop(*body: Any, extent: int = 4) -> Kernel:
         pytest.param("V3", one_loop(Load("0", "x", Affine(1, (("i", 1),)))), id="beyond"),
         pytest.param("V3", one_loop(Load("0", "x", AT), extent=5), id="extent"),
         pytest.param("V4", one_loop(Load("0", "x", AT), Store("x", AT, "0")), id="input-stored"),
+        pytest.param(
+            "V4",
+            Kernel("k", (Y, SCRATCH), (Loop("i", 4, "vector", (Load("0", "s", AT), Store("y", AT, "0"))),)),
+            id="scratch-unwritten",
+        ),
     ],
 )
 def test_a_broken_kernel_is_refused_by_its_check(check: str, kernel: Kernel) -> None:

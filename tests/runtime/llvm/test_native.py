@@ -209,3 +209,16 @@ def test_an_output_of_one_row_overwrites_nothing_that_the_row_still_reads() -> N
     found, wanted = tl.compile(function, executor="native")(x, r, c), function(x, r, c)
     for one, two in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-12)
+
+
+def test_a_value_kept_for_a_row_is_not_read_before_it() -> None:
+    def function(x: Any, y: Any, c: Any) -> Any:
+        t = np.tanh(x)
+        w = np.tanh(t + y)
+        m = np.tanh(c - np.tanh(t.mean(axis=0)))
+        return (x * w).sum(axis=0), (t * t).sum(axis=0), w, m, np.tanh(y @ m).sum()
+
+    arrays = mixed(17, 1), mixed(17, 1) - 1, mixed(1)
+    found, wanted = tl.compile(function, executor="native")(*arrays), function(*arrays)
+    for one, two in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-12)
