@@ -1,60 +1,34 @@
-"""Which numbers of rows a pass over rows makes before it passes over columns: asked by walking values.
-
-Both classes follow a value down its operands as the lowering does, through the same views.
-"""
+"""Which values a pass over rows meets on the way down: asked by walking a value as the lowering does."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..ir.node import Node
-from ..ir.opdef import Kind
-from .lower import REDUCTIONS, VIEWS, Map
+from .lower import VIEWS, Map
 
 
 class Frontier:
-    """Where the passes over columns meet values of one number a row: these are made before and kept.
+    """The first values that are `taken`, of all that a value is made of, through the same views.
 
-    It walks a value as the lowering does. `found` holds nodes with their index maps.
+    `found` holds nodes with their index maps.
     """
 
-    def __init__(self, inner: frozenset[str]) -> None:
-        self.inner = inner
+    def __init__(self, taken: Callable[[Node, Map], bool]) -> None:
+        self.taken = taken
         self.found: dict[tuple[Node, Map], None] = {}
         self.seen: set[tuple[Node, Map]] = set()
 
     def value(self, node: Node, at: Map) -> str:
-        """Follow a node; a number a row is kept, unless it is loaded anyway."""
+        """Follow a node; the text is what the views' handlers hand on, and empty."""
         if (node, at) in self.seen:
             return ""
         self.seen.add((node, at))
         if node.op.name in VIEWS:
             return VIEWS[node.op.name](self, node, at)
-        if node.op.name in ("param", "constant"):
-            return ""
-        if not any(variable in self.inner for place in at for variable, _ in place.strides):
+        if self.taken(node, at):
             self.found[node, at] = None
             return ""
         for operand in node.inputs:
             self.value(operand, at if operand.shape else ())
-        return ""
-
-
-class Reduced:
-    """Which reductions of rows a value of one number a row is made of."""
-
-    def __init__(self) -> None:
-        self.found: dict[tuple[Node, Map], None] = {}
-        self.seen: set[tuple[Node, Map]] = set()
-
-    def value(self, node: Node, at: Map) -> str:
-        """Follow a node down to reductions."""
-        if (node, at) in self.seen:
-            return ""
-        self.seen.add((node, at))
-        if node.op.name in VIEWS:
-            return VIEWS[node.op.name](self, node, at)
-        if node.op.name in REDUCTIONS:
-            self.found[node, at] = None
-        elif node.op.kind is Kind.ELEMENTWISE:
-            for operand in node.inputs:
-                self.value(operand, at if operand.shape else ())
         return ""

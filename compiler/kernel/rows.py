@@ -33,7 +33,7 @@ from .form import (
     Statement,
     Store,
 )
-from .frontier import Frontier, Reduced
+from .frontier import Frontier
 from .lower import (
     PARTIAL,
     REDUCTIONS,
@@ -192,7 +192,13 @@ class _RowLowering(Lowering):
 
     def needed(self, across: Sequence[tuple[int, Node]]) -> list[tuple[Node, Map]]:
         """The numbers a row that sums over the rows of whole values read."""
-        frontier = Frontier(frozenset(self.inner_variables.values()))
+        inner = set(self.inner_variables.values())
+
+        def is_number_a_row(node: Node, at: Map) -> bool:
+            leaf = node.op.name in ("param", "constant")  # loaded where it is read
+            return not leaf and not any(v in inner for place in at for v, _ in place.strides)
+
+        frontier = Frontier(is_number_a_row)
         for _, node in across:
             for operand in node.inputs:
                 frontier.value(operand, self.term_map(node))
@@ -200,7 +206,7 @@ class _RowLowering(Lowering):
 
     def reduce_rows(self, wide: Sequence[tuple[int, Node]], roots: Sequence[tuple[Node, Map]]) -> None:
         """Phase 1: each row's reductions in the body's order, then what is stored for the whole space."""
-        below = Reduced()
+        below = Frontier(_is_reduction)
         for node, at in roots:
             below.value(node, at)
         order = {node: number for number, node in enumerate(self.body.nodes)}
@@ -227,7 +233,7 @@ class _RowLowering(Lowering):
 
     def is_product(self, node: Node) -> bool:
         """Whether a reduction sums products of values that wait for no other reduction."""
-        below = Reduced()
+        below = Frontier(_is_reduction)
         for operand in node.inputs:
             below.value(operand, tuple(Affine() for _ in operand.shape))
         return node.op.name == "sum_products" and not below.found
@@ -364,6 +370,10 @@ class _RowLowering(Lowering):
             kind = "vector" if last else "serial"
             statements = [Loop(self.inner_variables[axis], self.rows.shape[axis], kind, tuple(statements))]
         return statements
+
+
+def _is_reduction(node: Node, at: Map) -> bool:
+    return node.op.name in REDUCTIONS
 
 
 def _accumulator(node: Node) -> Accumulator:
