@@ -6,11 +6,12 @@ not wait for the earlier one's result, both run as one: what they share is loade
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..ir.record import replace
 from .form import Accumulate, Affine, Compute, Constant, Kernel, Load, Loop, Statement, Store
+from .statements import defined, flat, used, with_places
 
 
 def merge_loops(kernel: Kernel) -> Kernel:
@@ -149,43 +150,10 @@ def _renamed(statement: Statement, old: str, new: str) -> Statement:
         variable = new if statement.variable == old else statement.variable
         body = tuple(_renamed(s, old, new) for s in statement.body)
         return replace(statement, variable=variable, body=body)
-    if isinstance(statement, (Load, Store)):
-        strides = tuple(sorted((new if v == old else v, s) for v, s in statement.at.strides))
-        return replace(statement, at=Affine(statement.at.offset, strides))
-    return statement
-
-
-def flat(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """Every statement, also those inside loops."""
-    for statement in statements:
-        yield statement
-        if isinstance(statement, Loop):
-            yield from flat(statement.body)
-
-
-def used(statements: Iterable[Statement]) -> set[str]:
-    """The names of values that statements read."""
-    names: set[str] = set()
-    for s in statements:
-        if isinstance(s, Compute):
-            names |= set(s.operands)
-        elif isinstance(s, Accumulate):
-            names |= {s.value} if s.factor is None else {s.value, s.factor}
-        elif isinstance(s, (Load, Store)):
-            names |= {s.index} if s.index is not None else set()
-            names |= {s.value} if isinstance(s, Store) else set()
-    return names
-
-
-def defined(statements: Iterable[Statement]) -> set[str]:
-    """The names of values that statements define; those of a loop's accumulators among them."""
-    names: set[str] = set()
-    for s in statements:
-        if isinstance(s, (Constant, Load, Compute)):
-            names.add(s.result)
-        elif isinstance(s, Loop):
-            names |= {accumulator.name for accumulator in s.accumulators}
-    return names
+    return with_places(
+        statement,
+        lambda at: Affine(at.offset, tuple(sorted((new if v == old else v, s) for v, s in at.strides))),
+    )
 
 
 def _without_stores(statements: Sequence[Statement], args: frozenset[str]) -> tuple[Statement, ...]:

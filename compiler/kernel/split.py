@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from ..ir.record import replace
 from .form import Accumulate, Accumulator, Affine, Arg, Kernel, Load, Loop, Statement, Store
-from .merge import defined, flat, used
+from .lower import add
+from .statements import defined, flat, used, with_places
 
 MOST_PIECES = 256
 LEAST_ELEMENTS = 2048
@@ -72,13 +73,12 @@ def _elements(statements: Sequence[Statement]) -> int:
 
 def _in_pieces(statement: Statement, variable: str, outer: str, length: int) -> Statement:
     """The statement with length * outer + variable for the variable."""
-    if isinstance(statement, Loop):
-        return replace(statement, body=tuple(_in_pieces(s, variable, outer, length) for s in statement.body))
-    if isinstance(statement, (Load, Store)) and statement.at.stride(variable):
-        stride = statement.at.stride(variable)
-        strides = tuple(sorted((*statement.at.strides, (outer, stride * length))))
-        return replace(statement, at=Affine(statement.at.offset, strides))
-    return statement
+
+    def in_pieces(at: Affine) -> Affine:
+        stride = at.stride(variable)
+        return add(at, Affine(0, ((outer, stride * length),))) if stride else at
+
+    return with_places(statement, in_pieces)
 
 
 def _folds(accumulators: Sequence[Accumulator], partial: Sequence[Arg], count: int) -> Loop:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ...compiler.kernel.form import Accumulate, Compute, Kernel, Load, Loop, Statement, Store
 from ...compiler.kernel.space import COSTLY
+from ...compiler.kernel.statements import flat
 
 # Sums of products of one loop that leave room for vectors of two registers.
 FEW = 2
@@ -22,22 +23,15 @@ def holds_vector(loop: Loop) -> bool:
 
 def accumulates_in_vector(loop: Loop, name: str) -> bool:
     """Whether the accumulate of this accumulator stands inside a vector loop below this one."""
-    return any(
-        isinstance(s, Loop)
-        and (
-            (s.kind == "vector" and any(isinstance(t, Accumulate) and t.accumulator == name for t in flat(s)))
-            or (s.kind != "vector" and accumulates_in_vector(s, name))
-        )
-        for s in loop.body
-    )
-
-
-def flat(loop: Loop) -> Iterator[Statement]:
-    """Every statement inside a loop."""
-    for statement in loop.body:
-        yield statement
-        if isinstance(statement, Loop):
-            yield from flat(statement)
+    for inner in loop.body:
+        if not isinstance(inner, Loop):
+            continue
+        if inner.kind != "vector":
+            if accumulates_in_vector(inner, name):
+                return True
+        elif any(isinstance(s, Accumulate) and s.accumulator == name for s in flat(inner.body)):
+            return True
+    return False
 
 
 def touched_by_vectors(statements: Sequence[Statement]) -> set[str]:
@@ -45,7 +39,7 @@ def touched_by_vectors(statements: Sequence[Statement]) -> set[str]:
     found: set[str] = set()
     for loop in statements:
         if isinstance(loop, Loop) and loop.kind == "vector":
-            found |= {s.arg for s in flat(loop) if isinstance(s, (Load, Store))}
+            found |= {s.arg for s in flat(loop.body) if isinstance(s, (Load, Store))}
         elif isinstance(loop, Loop):
             found |= touched_by_vectors(loop.body)
     return found
@@ -87,7 +81,7 @@ def is_product(kernel: Kernel) -> bool:
 
 def is_light(loop: Loop) -> bool:
     """Whether a loop holds few statements, and none that takes long."""
-    inside = list(flat(loop))
+    inside = list(flat(loop.body))
     return len(inside) <= LIGHT and not any(isinstance(s, Compute) and s.op in COSTLY for s in inside)
 
 
