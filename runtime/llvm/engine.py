@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from .thread_count import get_num_threads
+
 _lock = threading.Lock()
 
 
@@ -107,9 +109,7 @@ def object_codes(modules: Sequence[tuple[str, int]]) -> list[bytes]:
 
 def _cpus() -> int:
     """How many threads may generate code."""
-    from . import threads
-
-    return min(threads.get_num_threads(), os.cpu_count() or 1)
+    return min(get_num_threads(), os.cpu_count() or 1)
 
 
 Emit = Callable[[Any, Any], bytes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 from . import cache, threads
+from .thread_count import get_num_threads
 
 
 def rows() -> list[tuple[str, str]]:
@@ -40,7 +41,7 @@ def _vectors() -> str:
 
 def _threads() -> str:
     beside = "" if threads.supported() else "; native code runs on one here"
-    return f"{threads.get_num_threads()}, TAPELESS_NUM_THREADS or tl.set_num_threads sets them{beside}"
+    return f"{get_num_threads()}, TAPELESS_NUM_THREADS or tl.set_num_threads sets them{beside}"
 
 
 def _cache() -> str:

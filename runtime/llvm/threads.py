@@ -21,6 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from .thread_count import choose, get_num_threads
+
 _FUTEX = {"x86_64": 202, "aarch64": 98}
 _SPINS = 20_000
 
@@ -394,32 +396,14 @@ _pool: Pool | None = None
 _making = threading.Lock()
 
 
-def default_threads() -> int:
-    """TAPELESS_NUM_THREADS, else the CPUs that this process may use, 8 at the most."""
-    asked = os.environ.get("TAPELESS_NUM_THREADS", "")
-    if asked.isdigit() and int(asked) > 0:
-        return int(asked)
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable, 8)
-
-
-_threads: int | None = None
-
-
 def set_num_threads(threads: int) -> None:
     """How many threads a plan may use, the caller's own included; ValueError for fewer than one."""
-    global _threads, _pool
-    if threads < 1:
-        raise ValueError(f"threads must be at least 1, not {threads}")
+    global _pool
     with _making:
+        choose(threads)
         if _pool is not None:
             _pool.stop()
-        _threads, _pool = threads, None
-
-
-def get_num_threads() -> int:
-    """How many threads a compiled function may use."""
-    return _threads or default_threads()
+        _pool = None
 
 
 def pool() -> Pool | None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tapeless as tl
 from tapeless.runtime.llvm import cache, engine, products
-from tapeless.runtime.llvm.threads import get_num_threads
+from tapeless.runtime.llvm.thread_count import get_num_threads
 
 SIZES = [1, 2, 3, 5, 8, 9, 15, 16, 17, 31, 48, 49, 100]
 DEPTHS = [1, 2, 7, 8, 64, 255, 256, 257, 600]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tapeless as tl
-from tapeless.runtime.llvm.threads import get_num_threads
+from tapeless.runtime.llvm.thread_count import get_num_threads
 
 N = 300_007
 
