@@ -23,8 +23,8 @@ LEAST_SPLIT = 20_000.0
 LEAST_POLISHED = 10_000.0
 
 
-def code_level(kernel: Kernel) -> int:
-    """The code generation level of a kernel: 1 where values live across iterations or it works long, else 0.
+def code_level(kernel: Kernel, cost: float) -> int:
+    """The code generation level of a kernel: 1 where values live across iterations or it costs much, else 0.
 
     Level 0 takes a third of the time; its elementwise code is 10 to 15 % slower, its sums many times.
     """
@@ -32,7 +32,7 @@ def code_level(kernel: Kernel) -> int:
     def carries(statements: Sequence[Statement]) -> bool:
         return any(isinstance(s, Loop) and (s.accumulators or carries(s.body)) for s in statements)
 
-    return int(carries(kernel.body) or kernel_cost(kernel) > LEAST_POLISHED)
+    return int(carries(kernel.body) or cost > LEAST_POLISHED)
 
 
 def kernel_cost(kernel: Kernel) -> float:

@@ -32,11 +32,11 @@ from ..arena import ALIGNMENT
 from . import blas, products
 from .bodies import kernels_of
 from .costs import LEAST_PIECE, LEAST_SHARED, code_level, kernel_cost
+from .matrices import Argument, merged, moved, orientation, turned
 from .printer import print_kernel
 from .types import NotPrintable
 from .written import Module
 
-Argument = tuple[int, int]
 # Rows of a product for each piece of a thread's share: every piece reads the right operand, or transposes it.
 DIRECT_ROWS, PACKED_ROWS = 128, 256
 # The room of the partial results of one accumulator.
@@ -305,20 +305,18 @@ class TableBuilder:
         return False
 
     def kernel(self, kernel: Kernel, inputs: Sequence[Value], outputs: Sequence[Value]) -> NativeStep:
-        return self.printed(kernel).step(inputs, outputs, self.place)
+        return self.printed(collapse(kernel)).step(inputs, outputs, self.place)
 
     def printed(self, kernel: Kernel) -> Printed:
         """The function of a kernel, printed if no kernel with the same text was."""
-        kernel = collapse(kernel)
         last = kernel.body[-1]
         end = last.extent if isinstance(last, Loop) else 1
-        text = str(kernel)
+        text, cost = str(kernel), kernel_cost(kernel)
         if text not in self.code.kernels:
             verify_kernel(kernel)
             symbol = f"kernel{len(self.code.kernels)}"
-            print_kernel(kernel, symbol, self.code.module(code_level(kernel)), self.vector_bytes)
+            print_kernel(kernel, symbol, self.code.module(code_level(kernel, cost)), self.vector_bytes)
             self.code.kernels[text] = symbol
-        cost = kernel_cost(kernel)
         grain = 0
         if kernel.parallel and isinstance(last, Loop) and cost > LEAST_SHARED:
             grain = 64 if last.kind == "vector" else 1
@@ -358,7 +356,7 @@ class TableBuilder:
         assert isinstance(output.type, ArrayType)
         size = output.type.dtype.itemsize
         if output.strides is not None and output.strides[-1] != size == output.strides[-2]:
-            x, y, output = _turned(y), _turned(x), _turned(output)
+            x, y, output = turned(y), turned(x), turned(output)
         assert isinstance(x.type, ArrayType)
         assert isinstance(output.type, ArrayType)
         m, n, k = output.type.shape[-2], output.type.shape[-1], x.type.shape[-1]
@@ -366,7 +364,7 @@ class TableBuilder:
         b_row, b_column = strides[1][-2] if k > 1 else 0, strides[1][-1] if n > 1 else size
         if size not in (b_row, b_column) or (strides[2][-1] != size and n > 1):
             return None
-        stack = _merged(output.type.shape[:-2], [s[:-2] for s in strides])
+        stack = merged(output.type.shape[:-2], [s[:-2] for s in strides])
         *around, far, near = [(1, (0, 0, 0)), (1, (0, 0, 0)), *stack]
         matrices = strides[0][-2:], (b_row, b_column), strides[2][-2:]
         a, b, c = (
@@ -384,11 +382,10 @@ class TableBuilder:
         fewest = PACKED_ROWS if b_column != size else DIRECT_ROWS
         most = max(1, min(4, m // fewest)) if count == 1 else 4
         places = [self.place(v) for v in (x, y, output)]
+        outer = [tuple(s[v] for _, s in around) for v in range(3)]
         steps = []
         for index in np.ndindex(*(length for length, _ in around)):
-            moved = [sum(i * s[v] for i, (_, s) in zip(index, around, strict=True)) for v in range(3)]
-            arguments = [(base, offset + more) for (base, offset), more in zip(places, moved, strict=True)]
-            arguments.append((-1, described.ctypes.data))
+            arguments = [*moved(places, index, outer), (-1, described.ctypes.data)]
             steps.append(NativeStep(symbol, arguments, 0, count * m, grain, cost, most=most))
         return steps
 
@@ -398,7 +395,7 @@ class TableBuilder:
         """One gemm for each matrix of the stack."""
         assert isinstance(output.type, ArrayType)
         dtype = output.type.dtype
-        a, b = _orientation(x), _orientation(y)
+        a, b = orientation(x), orientation(y)
         strides = self.elements(output)
         if strides[-1] != 1 and output.type.shape[-1] > 1:
             return None
@@ -419,12 +416,9 @@ class TableBuilder:
         grain = block if cost > LEAST_SHARED else 0
         steps = []
         places = [self.place(v) for v in (x, y, output)]
+        stack = [(v.strides or ())[:-2] for v in (x, y, output)]
         for index in np.ndindex(*output.type.shape[:-2]):
-            arguments = [
-                (base, offset + sum(i * s for i, s in zip(index, v.strides or (), strict=False)))
-                for (base, offset), v in zip(places, (x, y, output), strict=True)
-            ]
-            places_and_numbers = [*arguments, *((-1, number) for number in numbers)]
+            places_and_numbers = [*moved(places, index, stack), *((-1, number) for number in numbers)]
             steps.append(NativeStep(symbol, places_and_numbers, 0, m, grain, cost))
         return steps
 
@@ -443,17 +437,6 @@ def _is_small(output: Value, x: Value) -> bool:
     return output.type.shape[-2] * output.type.shape[-1] * x.type.shape[-1] <= 1 << 15
 
 
-def _turned(value: Value) -> Value:
-    """A stack of matrices seen transposed."""
-    assert isinstance(value.type, ArrayType)
-    assert value.strides is not None
-    *stack, rows, columns = value.type.shape
-    *far, row, column = value.strides
-    return replace(
-        value, type=ArrayType((*stack, columns, rows), value.type.dtype), strides=(*far, column, row)
-    )
-
-
 def _first_index(node: Node) -> int:
     """The position of the first index array among a node's inputs."""
     return 1 if node.op.name == "gather" else 2
@@ -465,36 +448,3 @@ def _seen_as(value: Value, like: Value) -> Value:
     assert isinstance(like.type, ArrayType)
     strides = c_strides(like.type.shape, value.type.dtype.itemsize)
     return replace(value, type=ArrayType(like.type.shape, value.type.dtype), strides=strides)
-
-
-Strides = tuple[int, ...]
-
-
-def _merged(lengths: Sequence[int], strides: Sequence[Strides]) -> list[tuple[int, Strides]]:
-    """Axes of a stack with the strides of all operands; neighbours are one where all lie in a row."""
-    found: list[tuple[int, Strides]] = []
-    for axis, length in enumerate(lengths):
-        steps = tuple(s[axis] for s in strides)
-        if length == 1:
-            continue
-        if found and found[-1][1] == tuple(length * step for step in steps):
-            found[-1] = found[-1][0] * length, steps
-        else:
-            found.append((length, steps))
-    return found
-
-
-def _orientation(value: Value) -> tuple[int, int] | None:
-    """How BLAS reads a matrix, as it is or transposed, and the distance of its rows; None where it cannot."""
-    assert value.strides is not None
-    assert isinstance(value.type, ArrayType)
-    size = value.type.dtype.itemsize
-    rows, columns = value.type.shape[-2:]
-    row, column = value.strides[-2:]
-    if row % size or column % size:
-        return None
-    if (column == size or columns == 1) and (row >= columns * size or rows == 1):
-        return blas.NO_TRANSPOSE, max(row // size, columns, 1) if rows > 1 else max(columns, 1)
-    if (row == size or rows == 1) and (column >= rows * size or columns == 1):
-        return blas.TRANSPOSE, max(column // size, rows, 1) if columns > 1 else max(rows, 1)
-    return None
