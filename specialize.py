@@ -14,7 +14,6 @@ from .compiler import pipeline
 from .compiler.ir.node import Graph
 from .compiler.ir.opdef import Kind
 from .compiler.ir.types import ScalarType
-from .compiler.ir.visit import topological
 from .compiler.passes.manager import Options
 from .compiler.plan import Plan, Target, make_plan
 from .compiler.rules.rule import RuleSet
@@ -142,12 +141,11 @@ def automatic(graph: Graph) -> tuple[str, str]:
     """
     if importlib.util.find_spec("llvmlite") is None:
         return "numpy", ""
-    order = topological(graph.outputs, graph.params)
-    if any(mode not in ("ignore", "warn") for node in order for _, mode in node.loc.errstate):
+    if any(mode not in ("ignore", "warn") for node in graph.nodes for _, mode in node.loc.errstate):
         return "numpy", "it asks for floating-point errors, which native code does not see"
     from .runtime.llvm.executor import has_native_form
 
-    steps = [n for n in order if n.op.kind is not Kind.VIEW and n.op.name not in ("param", "constant")]
+    steps = [n for n in graph.nodes if n.op.kind is not Kind.VIEW and n.op.name not in ("param", "constant")]
     if 2 * sum(map(has_native_form, steps)) < len(steps):
         return "numpy", "most of its steps have no native form"
     return "native", ""
@@ -155,8 +153,7 @@ def automatic(graph: Graph) -> tuple[str, str]:
 
 def has_arrays(graph: Graph) -> bool:
     """Whether a graph computes with anything but Python's numbers."""
-    nodes = topological(graph.outputs, graph.params)
-    return any(not isinstance(node.type, ScalarType) for node in nodes)
+    return any(not isinstance(node.type, ScalarType) for node in graph.nodes)
 
 
 def bisect(

@@ -22,7 +22,7 @@ TIMES = 3
 
 def split_products(graph: Graph, updated: AbstractSet[Node]) -> Graph:
     """The graph with products cut along the summed axis; `updated` are the params that it writes to."""
-    if not updated:
+    if not any(node.op.name == "matmul" and node.inputs[1] in updated for node in graph.nodes):
         return graph
 
     def rewrite(b: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:

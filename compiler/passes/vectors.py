@@ -20,6 +20,8 @@ FLOATS = "fd"
 
 def lower_vectors(graph: Graph) -> Graph:
     """The graph without the matrix products that are no work for BLAS."""
+    if not any(node.op.name in FORMS for node in graph.nodes):
+        return graph
     return rebuild(graph, Builder(), _rewrite)
 
 
