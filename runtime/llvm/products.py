@@ -1,28 +1,30 @@
 """Matrix products by native code of our own: how a product is described, and the code of this process.
 
 The code depends on the dtype and the CPU alone, so all plans of a process share it. Tiles are made when a
-shape first needs them: rows are cut into eights, then halves of what is left; panels are up to three vectors
-wide.
+shape first needs them.
 """
 
 from __future__ import annotations
 
+import os
 import struct
 import threading
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from ...compiler.ir.record import record
 from . import cache, engine
-from .product_text import DEPTH, FIELDS, WIDTH, packing_text, product_text, shape_of, tile_text
+from .packing_text import packing_text
+from .product_text import A_BYTES, B_BYTES, FIELDS, SLOT_BYTES, SLOTS, product_text
+from .tile_text import Shape, shape_of, tile_text
 
+# The longest block of the summed axis: a panel and the rows of a tile stay in the first cache.
+DEPTH = 256
 # The bytes of A that a block of rows may have in a block of the summed axis: they stay in the second cache.
 BLOCK_BYTES = 256 << 10
-# A panel's rows that lie this far apart, and the rows of A from which on it is copied because of that.
-FAR, MANY = 4096, 64
 
 
 class Code:
@@ -34,7 +36,7 @@ class Code:
     def __init__(self, dtype: np.dtype[Any], vector_bytes: int) -> None:
         self.shape = shape_of(dtype, vector_bytes)
         self.lock = threading.Lock()
-        self.tiles = np.zeros(WIDTH * self.shape.rows.bit_length(), np.int64)
+        self.tiles = np.zeros(self.shape.width * len(self.shape.heights), np.int64)
         self.product = 0
         self._libraries: list[engine.Library] = []
         self._wanted: dict[int, tuple[int, int]] = {}
@@ -42,11 +44,11 @@ class Code:
     def need(self, rows: int, columns: int) -> None:
         """A product needs its tiles; threads cut rows at multiples of the highest."""
         with self.lock:
-            for height in _heights(rows, self.shape.rows):
-                for width in _widths(columns, self.shape.lanes):
-                    place = WIDTH * (height.bit_length() - 1) + width - 1
+            for level in _levels(rows, self.shape):
+                for width in _widths(columns, self.shape):
+                    place = self.shape.width * level + width - 1
                     if not self.tiles[place]:
-                        self._wanted[place] = height, width
+                        self._wanted[place] = self.shape.heights[level], width
 
     def missing(self) -> list[cache.Part]:
         """What is needed and not made: at most one part for `cache.load_together`."""
@@ -68,15 +70,17 @@ class Code:
                 self.product = library.address("product")
 
 
-def _heights(rows: int, highest: int) -> Iterator[int]:
-    if rows >= highest:
-        yield highest
-    yield from (1 << k for k in range(highest.bit_length() - 1) if rows % highest >> k & 1)
+def _levels(rows: int, shape: Shape) -> Iterator[int]:
+    """The numbers of the heights into which rows are cut, from any multiple of the highest on."""
+    for level in reversed(range(len(shape.heights))):
+        if rows >= shape.heights[level]:
+            yield level
+            rows %= shape.heights[level]
 
 
-def _widths(columns: int, lanes: int) -> set[int]:
-    full, rest = divmod(columns, WIDTH * lanes)
-    return {WIDTH if full else 0, -(-rest // lanes)} - {0}
+def _widths(columns: int, shape: Shape) -> set[int]:
+    full, rest = divmod(columns, shape.width * shape.lanes)
+    return {shape.width if full else 0, -(-rest // shape.lanes)} - {0}
 
 
 _codes: dict[str, Code] = {}
@@ -120,18 +124,65 @@ def describe(
     size = made.shape.size
     made.need(m, n)
     depth = -(-k // -(-k // DEPTH))
-    rows = max(made.shape.rows, BLOCK_BYTES // (depth * size) // made.shape.rows * made.shape.rows)
-    packs = 2 if b.column != size and n > 1 else int(b.row >= FAR and m >= MANY)
+    height, wide = made.shape.rows, made.shape.panel
+    packs, strips = _copied(made.shape, m, n, a, b)
+    rows = _part(m, (A_BYTES if strips else BLOCK_BYTES) // (depth * size), height)
+    group = _part(n, B_BYTES // (depth * size), wide)
+    slots, room = _slots() if packs or strips else (0, 0)
     known = {
         "rows": m, "columns": n, "depth": k, "inner": inner, "alpha": bits(alpha), "adds": int(adds),
-        "packs": packs, "row_block": rows, "depth_block": depth, "tiles": made.tiles.ctypes.data,
+        "packs": packs, "strips": strips, "row_block": rows, "depth_block": depth, "group": group,
+        "slots": slots, "room": room, "tiles": made.tiles.ctypes.data,
         "a_row": a.row, "a_column": a.column, "b_row": b.row, "b_column": b.column, "c_row": c.row,
         "a_next": a.next, "b_next": b.next, "c_next": c.next, "a_far": a.far, "b_far": b.far, "c_far": c.far,
     }  # fmt: skip
     return np.array([known[name] for name in FIELDS], np.int64)
 
 
+def _copied(shape: Shape, m: int, n: int, a: Operand, b: Operand) -> tuple[int, int]:
+    """Whether B and A are copied, as FIELDS has it; they are where that was measured to pay.
+
+    Tiles that fill 32 registers read an element of A less often, and with one walk from line to line.
+    """
+    wide = shape.rows == 8
+    far, many = (4096, 64) if wide else (256, 32)
+    packs = 2 if b.column != shape.size and n > 1 else int(b.row >= far and m >= many)
+    if wide:
+        return packs, 0
+    if a.row == shape.size:
+        return packs, int(n >= 96 and m >= 32)
+    return packs, 2 if n >= 256 and m >= 32 else 0
+
+
+def _part(length: int, most: int, step: int) -> int:
+    """A length in equal parts of at most so much, at least a step, in multiples of a step."""
+    most = max(step, most // step * step)
+    return -(-length // -(-length // most) // step) * step
+
+
 def bits(number: float) -> int:
     """A double as the i64 of its bits."""
     found: int = struct.unpack("<q", struct.pack("<d", number))[0]
     return found
+
+
+@lru_cache(maxsize=1)
+def _memory() -> tuple[Any, Any]:
+    """The flags of all slots and their memory, which takes room only once it is used."""
+    return np.zeros(8 * SLOTS + 8, np.int64), np.empty(SLOTS * SLOT_BYTES + 64, np.uint8)
+
+
+def _slots() -> tuple[int, int]:
+    """The addresses of the flags and of the memory of slots, at the beginning of a line."""
+    flags, memory = (-(-array.ctypes.data // 64) * 64 for array in _memory())
+    return flags, memory
+
+
+def _forget() -> None:
+    """A forked child runs no product of its parent's."""
+    if _memory.cache_info().currsize:
+        _memory()[0][:] = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -337,7 +337,7 @@ class TableBuilder:
         if not output.type.size or not inputs[0].type.size:  # type: ignore[union-attr]
             return None
         found = blas.find()
-        if found is None or self.vector_bytes == 64 or _is_small(output, inputs[0]):
+        if found is None or self.vector_bytes >= 32 or _is_small(output, inputs[0]):
             return self.own_product(inputs[0], inputs[1], output, alpha, adds)
         return self.blas_product(found, inputs[0], inputs[1], output, alpha, adds)
 
@@ -378,7 +378,8 @@ class TableBuilder:
         self.code.outside[symbol] = made
         count = far[0] * near[0]
         cost = count * 2 * m * n * k / (100 if dtype.char == "f" else 50)
-        grain = (8 if m % 8 == 0 or count == 1 else m) if cost > LEAST_SHARED else 0
+        height = made.shape.rows
+        grain = (height if m % height == 0 or count == 1 else m) if cost > LEAST_SHARED else 0
         fewest = PACKED_ROWS if b_column != size else DIRECT_ROWS
         most = max(1, min(4, m // fewest)) if count == 1 else 4
         places = [self.place(v) for v in (x, y, output)]

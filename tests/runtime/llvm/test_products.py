@@ -85,8 +85,9 @@ def test_products_of_every_shape_and_layout(data: Any) -> None:
     before = memory.copy()
     out = memory[..., 1 : 1 + m, 2 : 2 + n]
     x_before, y_before = x.copy(), y.copy()
-    cuts = [m] if stack else data.draw(st.lists(st.integers(1, 12).map(lambda c: 8 * c), max_size=3))
-    run(code(letter, width), x, y, out, alpha, adds, cuts)
+    made = code(letter, width)
+    blocks = st.integers(1, 12).map(lambda c: made.shape.rows * c)
+    run(made, x, y, out, alpha, adds, [m] if stack else data.draw(st.lists(blocks, max_size=3)))
     wide = alpha * (x.astype("f8") @ y.astype("f8"))
     bound = np.abs(x).astype("f8") @ np.abs(y).astype("f8") + np.abs(before[..., 1 : 1 + m, 2 : 2 + n])
     if adds:
@@ -104,9 +105,11 @@ def test_a_sum_does_not_depend_on_where_rows_are_cut(letter: str) -> None:
     dtype = np.dtype(letter)
     x, y = rng.normal(size=(67, 700)).astype(dtype), rng.normal(size=(700, 75)).astype(dtype)
     results = []
-    for cuts in ([], [8], [24, 40], [8 * c for c in range(9)]):
+    made = code(letter, engine.vector_bytes())
+    rows = made.shape.rows
+    for cuts in ([], [rows], [3 * rows, 5 * rows], [rows * c for c in range(12)]):
         out = np.empty((67, 75), dtype)
-        run(code(letter, engine.vector_bytes()), x, y, out, 1.0, False, cuts)
+        run(made, x, y, out, 1.0, False, cuts)
         results.append(out)
     for other in results[1:]:
         np.testing.assert_array_equal(other, results[0])
@@ -220,7 +223,7 @@ def test_a_weight_that_the_product_itself_reads_is_not_written_too_early() -> No
 def test_products_of_blas_do_not_depend_on_threads(
     dtype: str, threads: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "vector_bytes", lambda: 32)  # where vectors are narrow, BLAS multiplies
+    monkeypatch.setattr(engine, "vector_bytes", lambda: 16)  # where vectors are narrow, BLAS multiplies
     rng = np.random.default_rng(0)
     x, y, z, w = (
         rng.normal(size=s).astype(dtype) for s in ((300, 257), (257, 190), (4, 70, 300), (257, 190))

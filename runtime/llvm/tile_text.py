@@ -1,0 +1,184 @@
+"""LLVM text of the tiles of matrix products: small blocks of the result whose sums stay in registers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...compiler.ir.record import record
+
+
+@record
+class Shape:
+    """Tiles of a dtype on a CPU: elements of a vector, rows and vectors of the largest one."""
+
+    real: str
+    size: int
+    lanes: int
+    rows: int
+    width: int
+
+    @property
+    def panel(self) -> int:
+        """Columns of a panel."""
+        return self.width * self.lanes
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """The rows of tiles, from one up; what the highest leave is cut into these."""
+        return 1, 2, 4, self.rows
+
+
+def shape_of(dtype: np.dtype[Any], vector_bytes: int) -> Shape:
+    """The tiles of a dtype: their sums and what a step of them needs fill the registers, 32 or 16."""
+    real = "float" if dtype.itemsize == 4 else "double"
+    lanes = max(4, vector_bytes // dtype.itemsize)
+    rows, width = (8, 3) if vector_bytes == 64 else (6, 2)
+    return Shape(real, dtype.itemsize, lanes, rows, width)
+
+
+class Function:
+    """Lines of LLVM text with names that stand once. Vectors have a tile's lanes where nothing else is said."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.lines: list[str] = []
+        self.count = 0
+        self.declared: dict[str, None] = {}
+
+    def add(self, text: str) -> None:
+        """Lines as they stand."""
+        self.lines += text.strip("\n").split("\n")
+
+    def let(self, text: str) -> str:
+        self.count += 1
+        self.lines.append(f"  %t{self.count} = {text}")
+        return f"%t{self.count}"
+
+    def at(self, pointer: str, distance: str | int) -> str:
+        return self.let(f"getelementptr i8, ptr {pointer}, i64 {distance}")
+
+    def vector(self, lanes: int = 0) -> str:
+        return f"<{lanes or self.shape.lanes} x {self.shape.real}>"
+
+    def suffix(self, lanes: int = 0) -> str:
+        return f"v{lanes or self.shape.lanes}f{8 * self.shape.size}"
+
+    def mask(self, count: str, lanes: int = 0) -> str:
+        """The mask of the first `count` lanes, compared in integers of an element's width."""
+        lanes, integer = lanes or self.shape.lanes, f"i{8 * self.shape.size}"
+        wide = f"<{lanes} x {integer}>"
+        if integer != "i64":
+            count = self.let(f"trunc i64 {count} to {integer}")
+        one = self.let(f"insertelement {wide} poison, {integer} {count}, i64 0")
+        all_ = self.let(f"shufflevector {wide} {one}, {wide} poison, <{lanes} x i32> zeroinitializer")
+        numbers = ", ".join(f"{integer} {k}" for k in range(lanes))
+        return self.let(f"icmp slt {wide} <{numbers}>, {all_}")
+
+    def spread(self, scalar: str) -> str:
+        v, real = self.vector(), self.shape.real
+        one = self.let(f"insertelement {v} poison, {real} {scalar}, i64 0")
+        return self.let(f"shufflevector {v} {one}, {v} poison, <{self.shape.lanes} x i32> zeroinitializer")
+
+    def load(self, pointer: str, mask: str | None = None, lanes: int = 0) -> str:
+        v, size = self.vector(lanes), self.shape.size
+        if mask is None:
+            return self.let(f"load {v}, ptr {pointer}, align {size}")
+        bits, name = f"<{lanes or self.shape.lanes} x i1>", f"@llvm.masked.load.{self.suffix(lanes)}.p0"
+        self.declared[f"declare {v} {name}(ptr, i32, {bits}, {v})"] = None
+        return self.let(f"call {v} {name}(ptr {pointer}, i32 {size}, {bits} {mask}, {v} zeroinitializer)")
+
+    def store(self, value: str, pointer: str, mask: str | None = None, lanes: int = 0) -> None:
+        v, size = self.vector(lanes), self.shape.size
+        if mask is None:
+            self.lines.append(f"  store {v} {value}, ptr {pointer}, align {size}")
+            return
+        bits, name = f"<{lanes or self.shape.lanes} x i1>", f"@llvm.masked.store.{self.suffix(lanes)}.p0"
+        self.declared[f"declare void {name}({v}, ptr, i32, {bits})"] = None
+        self.lines.append(f"  call void {name}({v} {value}, ptr {pointer}, i32 {size}, {bits} {mask})")
+
+    def multiply_add(self, x: str, y: str, z: str) -> str:
+        v, name = self.vector(), f"@llvm.fmuladd.{self.suffix()}"
+        self.declared[f"declare {v} {name}({v}, {v}, {v})"] = None
+        return self.let(f"call {v} {name}({v} {x}, {v} {y}, {v} {z})")
+
+    def prefetch(self, pointer: str) -> None:
+        """Ask for memory that will be written."""
+        self.declared["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"] = None
+        self.lines.append(f"  call void @llvm.prefetch.p0(ptr {pointer}, i32 1, i32 3, i32 1)")
+
+    def text(self) -> str:
+        return "\n".join([*self.declared, *self.lines])
+
+
+# What a tile is called with, after its rows of A.
+TILE = "i64 %a_row, i64 %a_column, ptr %b, i64 %b_row, ptr %c, i64 %c_row, i64 %depth, i64 %last, "
+
+
+def tile_text(shape: Shape, rows: int, width: int) -> str:
+    """`tile_rows_width`: sums over `depth` of so many rows and vectors; the last has `last` elements.
+
+    They times alpha are stored, or added to what is there. The lower half of the rows begins at `%a1`: with a
+    pointer of its own no address is more than a base and a register, which may be doubled.
+    """
+    f = Function(shape)
+    places = [(i, j) for i in range(rows) for j in range(width)]
+    f.add(f"""
+define void @tile_{rows}_{width}(ptr %a0, ptr %a1, {TILE}{shape.real} %alpha, i1 %adds) {{
+entry:""")
+    lines = ["%c"]
+    while len(lines) < rows:
+        lines.append(f.at(lines[-1], "%c_row"))
+    for line in lines:
+        f.prefetch(line)
+    masks = [None] * (width - 1) + [f.mask("%last")]
+    half = -(-rows // 2)
+    two, three = (f.let(f"mul nsw i64 %a_row, {n}") for n in (2, 3))
+    f.add("""
+  br label %loop
+loop:
+  %k = phi i64 [ %depth, %entry ], [ %left, %loop ]
+  %pa0 = phi ptr [ %a0, %entry ], [ %na0, %loop ]
+  %pa1 = phi ptr [ %a1, %entry ], [ %na1, %loop ]
+  %pb = phi ptr [ %b, %entry ], [ %nb, %loop ]""")
+    begin = len(f.lines)
+    right = [f.load(f.at("%pb", j * shape.lanes * shape.size), masks[j]) for j in range(width)]
+    sums = {}
+    for i in range(rows):
+        place = f.at(f"%pa{i // half}", (0, "%a_row", two, three)[i % half])
+        spread = f.spread(f.let(f"load {shape.real}, ptr {place}, align {shape.size}"))
+        for j in range(width):
+            sums[i, j] = f.multiply_add(spread, right[j], f"%s{i}_{j}")
+    f.lines[begin:begin] = [
+        f"  %s{i}_{j} = phi {f.vector()} [ zeroinitializer, %entry ], [ {sums[i, j]}, %loop ]"
+        for i, j in places
+    ]
+    f.add(f"""
+  %na0 = getelementptr i8, ptr %pa0, i64 %a_column
+  %na1 = getelementptr i8, ptr %pa1, i64 %a_column
+  %nb = getelementptr i8, ptr %pb, i64 %b_row
+  %left = sub nsw i64 %k, 1
+  %more = icmp ne i64 %left, 0
+  br i1 %more, label %loop, label %done
+done:
+  %whole = icmp eq i64 %last, {shape.lanes}
+  %kind = select i1 %whole, i64 2, i64 0
+  %added = zext i1 %adds to i64
+  %end = or i64 %kind, %added""")
+    alpha = f.spread("%alpha")
+    f.add("  switch i64 %end, label %set [ i64 1, label %add i64 2, label %set_all i64 3, label %add_all ]")
+    # Masked stores take ten times as long as others on some CPUs.
+    for label in ("set", "add", "set_all", "add_all"):
+        f.add(f"{label}:")
+        for i, j in places:
+            place = f.at(lines[i], j * shape.lanes * shape.size)
+            mask = None if label.endswith("all") else masks[j]
+            if label.startswith("add"):
+                value = f.multiply_add(alpha, sums[i, j], f.load(place, mask))
+            else:
+                value = f.let(f"fmul {f.vector()} {alpha}, {sums[i, j]}")
+            f.store(value, place, mask)
+        f.add("  ret void")
+    f.add("}")
+    return f.text()
