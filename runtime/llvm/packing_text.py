@@ -1,7 +1,7 @@
 """LLVM text that copies operands of matrix products to where tiles read them one byte behind the other.
 
-Panels hold the columns of a tile, strips its rows: pieces of the rows of a matrix or of its transposed, one behind
-the other, so the same copy makes both.
+Panels hold the columns of a tile, strips its rows. Both are pieces of rows one behind the other, of the
+matrix or of its transposed.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from .tile_text import TILE, Function, Shape
 # What describes a product, in i64. Distances count bytes; `inner` matrices lie `next` apart, and groups of so
 # many `far`. `packs` is 0 where panels of B are read in place, 1 where they are copied, 2 where transposed;
 # `strips` is 0 where A is read in place, 1 where its columns are contiguous and copied, 2 where it is copied
-# otherwise. `group` columns of B are copied at once. Copies lie in one of the `slots`, null where there are none.
+# otherwise. `group` columns of B are copied at once. Copies lie in one of the `slots`, null without copies.
 FIELDS = (
     "rows", "columns", "depth", "a_row", "a_column", "b_row", "b_column", "c_row",
     "inner", "a_next", "b_next", "c_next", "a_far", "b_far", "c_far",

@@ -39,7 +39,7 @@ def shape_of(dtype: np.dtype[Any], vector_bytes: int) -> Shape:
 
 
 class Function:
-    """Lines of LLVM text with names that stand once. Vectors have a tile's lanes where nothing else is said."""
+    """Lines of LLVM text with names that stand once. Vectors have a tile's lanes unless said otherwise."""
 
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
