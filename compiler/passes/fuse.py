@@ -269,8 +269,37 @@ def fuse(graph: Graph, supported: Callable[[Node], bool]) -> Graph:
     read from outside stay views, as they cost nothing.
     """
     fuser = _Fuser(graph, supported)
-    groups = [part for g in dict.fromkeys(fuser.run()) if g.nodes for part in _parts(g, graph)]
-    return _rebuild(graph, groups, fuser)
+    made = [g for g in dict.fromkeys(fuser.run()) if g.nodes]
+    used = users(graph.nodes)
+    _sink(made, fuser, used)
+    groups = [part for g in made if g.nodes for part in _parts(g, graph)]
+    return _rebuild(graph, groups, fuser, used)
+
+
+def _sink(groups: Sequence[_Group], fuser: _Fuser, used: dict[Node, list[Node]]) -> None:
+    """Move groups that a single other group reads into it, where both have the same elements.
+
+    So `m *= b` runs with `m += gradient`, which waits for a product. Nothing else lies between the two, so
+    this closes no cycle.
+    """
+    for group in sorted(groups, key=lambda g: -g.level):
+        full = tuple(range(len(group.shape)))
+        edges = [(n, user) for n in group.nodes for user in used[n] if fuser.group.get(user) is not group]
+        targets = {fuser.group.get(user) for _, user in edges}
+        target = next(iter(targets), None)
+        if target is None or len(targets) > 1 or target.shape != group.shape:
+            continue
+        if group.folded is not None or group.row is not None or target.row is not None:
+            continue
+        if all(
+            fuser.alignment[node] == full
+            and (_reduces(user) or (fuser.alignment[user] == full and not _is_index_view(user)))
+            for node, user in edges
+        ):
+            for node in group.nodes:
+                fuser.group[node] = target
+            target.nodes += group.nodes
+            group.nodes = []
 
 
 def _parts(group: _Group, graph: Graph) -> list[_Group]:
@@ -300,10 +329,9 @@ def _parts(group: _Group, graph: Graph) -> list[_Group]:
     return parts
 
 
-def _rebuild(graph: Graph, groups: Sequence[_Group], fuser: _Fuser) -> Graph:
+def _rebuild(graph: Graph, groups: Sequence[_Group], fuser: _Fuser, used: dict[Node, list[Node]]) -> Graph:
     """Replace each group by one node, made where its last outside input is known."""
     builder = Builder()
-    used = users(graph.nodes)
     outputs = set(graph.outputs)
     new: dict[Node, Node] = {param: param for param in graph.params}
     order = {node: number for number, node in enumerate(graph.nodes)}

@@ -98,3 +98,29 @@ def test_a_param_that_is_written_to_another_at_the_end_keeps_its_value() -> None
         compiled(x, y)
         np.testing.assert_array_equal(x, 2 * np.arange(4.0))
         np.testing.assert_array_equal(y, np.arange(4.0))
+
+
+def test_a_decayed_moment_runs_with_the_update_that_waits_for_a_product() -> None:
+    def step(w: Any, m: Any, x: Any) -> None:
+        adam(w, m, x.T @ x)
+
+    w, m, x = np.ones((9, 9)), np.full((9, 9), 2.0), np.arange(90.0).reshape(10, 9)
+    plan = plan_of(step, w, m, x)
+    assert sum(step.node.op.name == "fused" for step in plan.steps) == 1
+    wanted_w, wanted_m = w.copy(), m.copy()
+    step(wanted_w, wanted_m, x)
+    tl.compile(step, executor="native")(w, m, x)
+    np.testing.assert_allclose((w, m), (wanted_w, wanted_m), rtol=1e-13)
+
+
+def test_what_two_groups_read_is_a_kernel_of_its_own() -> None:
+    def function(a: Any, x: Any) -> Any:
+        scaled = np.exp(a)
+        return scaled + x @ x, scaled * np.sort(x, axis=None)[:1]
+
+    a, x = np.arange(16.0).reshape(4, 4), np.linspace(-1, 1, 16).reshape(4, 4)
+    plan = plan_of(function, a, x)
+    exponentials = [s for s in plan.steps if "exp" in str(s.node.attrs.get("body", ""))]
+    assert len(exponentials) == 1
+    for found, wanted in zip(tl.compile(function, executor="native")(a, x), function(a, x), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
