@@ -1,4 +1,4 @@
-"""Kernels as LLVM text: explicit vectors, one masked loop for each vector loop, no optimiser needed.
+"""Kernels as LLVM text: explicit vectors, a loop for each vector loop (ends: tails.py), no optimiser needed.
 
 The function is `void name(ptr args, i64 begin, i64 end)`: args holds one pointer per argument, begin and end
 bound the last loop of the kernel. Inside a vector loop every value is a vector; values from outside are
@@ -8,7 +8,6 @@ splat where they are used. Accumulators live in phi nodes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -27,21 +26,32 @@ from ...compiler.kernel.form import (
 )
 from .loops import accumulates_in_vector, holds_vector, is_light, lanes_of
 from .operations import compute
+from .tails import (
+    EVERY,
+    MASKING,
+    Place,
+    copy_lanes,
+    end_of_whole,
+    lane_mask,
+    load_lanes,
+    memory_suffix,
+    places_of,
+    store_lanes,
+)
 from .types import STACK, DType, NotPrintable, constant, literal, memory_type, scalar_type, suffix, value_type
 from .written import Module, Name, Running
 
-I32, I64 = np.dtype(np.int32), np.dtype(np.int64)
+I64 = np.dtype(np.int64)
 BOOL = np.dtype(bool)
-# The mask of vectors whose lanes all lie before the end.
-EVERY = "splat (i1 true)"
 
 
 class _Printer:
-    def __init__(self, kernel: Kernel, symbol: str, module: Module, lanes: int) -> None:
+    def __init__(self, kernel: Kernel, symbol: str, module: Module, lanes: int, masking: bool) -> None:
         self.kernel = kernel
         self.symbol = symbol
         self.module = module
         self.lanes = lanes
+        self.masking = masking
         self.lines: list[str] = []
         self.count = 0
         self.labels = 0
@@ -50,6 +60,8 @@ class _Printer:
         self.variables: dict[str, str] = {}
         self.vector: str | None = None
         self.mask = ""
+        self.places: dict[tuple[str, Affine], str] = {}
+        self.stack: list[str] = []
         self.running: dict[str, Running] = {}
         self.block = "entry"
 
@@ -146,10 +158,10 @@ class _Printer:
             return
         type_ = f"<{lanes} x {element}>"
         if stride == 1 and not extra_lanes:
-            text = self.load_lanes(arg, self.address(arg, statement.at, extra))
+            text = load_lanes(self, arg.dtype, lanes, *self.lanes_at(arg, statement.at, extra))
         else:
             pointers = self.lane_pointers(arg, statement.at, extra if extra_lanes else None)
-            name = f"@llvm.masked.gather.v{lanes}{_memory_suffix(arg.dtype)}.v{lanes}p0"
+            name = f"@llvm.masked.gather.v{lanes}{memory_suffix(arg.dtype)}.v{lanes}p0"
             self.declare(f"declare {type_} {name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {type_})")
             text = self.let(
                 f"call {type_} {name}(<{lanes} x ptr> {pointers}, i32 {align}, "
@@ -157,25 +169,19 @@ class _Printer:
             )
         self.define(statement.result, self.from_memory(text, arg.dtype, lanes), arg.dtype, lanes)
 
-    def load_lanes(self, arg: Arg, pointer: str) -> str:
-        """Contiguous elements, those before the end."""
-        lanes, type_ = self.lanes, f"<{self.lanes} x {memory_type(arg.dtype)}>"
-        if self.mask == EVERY:
-            return self.let(f"load {type_}, ptr {pointer}, align 1")
-        name = f"@llvm.masked.load.v{lanes}{_memory_suffix(arg.dtype)}.p0"
-        self.declare(f"declare {type_} {name}(ptr, i32, <{lanes} x i1>, {type_})")
-        mask = f"<{lanes} x i1> {self.mask}"
-        return self.let(f"call {type_} {name}(ptr {pointer}, i32 1, {mask}, {type_} zeroinitializer)")
+    def lanes_at(self, arg: Arg, at: Affine, extra: str | None) -> tuple[str, str]:
+        """A pointer to contiguous elements, and which of them there are."""
+        known = self.places.get((arg.name, at)) if extra is None else None
+        return (known, EVERY) if known is not None else (self.address(arg, at, extra), self.mask)
 
     def load_for_add(self, arg: Arg, statement: Store, extra: str | None) -> str:
         """The element, or the contiguous elements, that a store adds to."""
-        element, lanes = memory_type(arg.dtype), self.here
-        pointer = self.address(arg, statement.at, extra)
-        if not lanes:
-            return self.let(f"load {element}, ptr {pointer}, align 1")
+        if not self.here:
+            pointer = self.address(arg, statement.at, extra)
+            return self.let(f"load {memory_type(arg.dtype)}, ptr {pointer}, align 1")
         if statement.at.stride(self.vector or "") != 1:
             raise NotPrintable("an addition to elements that are not contiguous")
-        return self.load_lanes(arg, pointer)
+        return load_lanes(self, arg.dtype, self.lanes, *self.lanes_at(arg, statement.at, extra))
 
     def index(self, statement: Load | Store) -> tuple[str, int]:
         """The place that an index value adds, as i64 or a vector of them."""
@@ -200,29 +206,22 @@ class _Printer:
             text = self.let(
                 f"zext {value_type(BOOL, lanes)} {text} to {f'<{lanes} x i8>' if lanes else 'i8'}"
             )
-        element, align = memory_type(arg.dtype), 1
+        element = memory_type(arg.dtype)
         extra = None if statement.index is None else self.index(statement)[0]
         if statement.adds:
             have = self.load_for_add(arg, statement, extra)
             text = compute(self, "add", [have, text], [arg.dtype] * 2, arg.dtype, lanes)
         if not lanes:
-            place = self.address(arg, statement.at, extra)
-            self.line(f"store {element} {text}, ptr {place}, align {align}")
+            self.line(f"store {element} {text}, ptr {self.address(arg, statement.at, extra)}, align 1")
+            return
+        if statement.at.stride(self.vector or "") == 1:
+            store_lanes(self, arg.dtype, lanes, *self.lanes_at(arg, statement.at, extra), text)
             return
         type_ = f"<{lanes} x {element}>"
-        contiguous = statement.at.stride(self.vector or "") == 1
-        if contiguous and self.mask == EVERY:
-            self.line(f"store {type_} {text}, ptr {self.address(arg, statement.at, extra)}, align {align}")
-            return
-        if contiguous:
-            name = f"@llvm.masked.store.v{lanes}{_memory_suffix(arg.dtype)}.p0"
-            self.declare(f"declare void {name}({type_}, ptr, i32, <{lanes} x i1>)")
-            place = f"ptr {self.address(arg, statement.at, extra)}"
-        else:
-            name = f"@llvm.masked.scatter.v{lanes}{_memory_suffix(arg.dtype)}.v{lanes}p0"
-            self.declare(f"declare void {name}({type_}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
-            place = f"<{lanes} x ptr> {self.lane_pointers(arg, statement.at, None)}"
-        self.line(f"call void {name}({type_} {text}, {place}, i32 {align}, <{lanes} x i1> {self.mask})")
+        name = f"@llvm.masked.scatter.v{lanes}{memory_suffix(arg.dtype)}.v{lanes}p0"
+        self.declare(f"declare void {name}({type_}, <{lanes} x ptr>, i32, <{lanes} x i1>)")
+        place = f"<{lanes} x ptr> {self.lane_pointers(arg, statement.at, None)}"
+        self.line(f"call void {name}({type_} {text}, {place}, i32 1, <{lanes} x i1> {self.mask})")
 
     # ---- statements
 
@@ -258,7 +257,7 @@ class _Printer:
         text = self.value(statement.value)
         type_ = value_type(accumulator.dtype, lanes)
         if self.masks(accumulator):
-            rest = constant(_neutral(accumulator), accumulator.dtype, lanes)
+            rest = constant(running.neutral, accumulator.dtype, lanes)
             text = self.let(f"select <{lanes} x i1> {self.mask}, {type_} {text}, {type_} {rest}")
         if running.compensated:
             self.two_sum(running, text, type_)
@@ -331,7 +330,11 @@ class _Printer:
             self.running[accumulator.name] = running
             self.names.pop(accumulator.name, None)
         whole = self.whole(loop, begin, end)
-        if whole is None:
+        if whole is None and vector and not self.masking and is_light(loop):
+            middle = end_of_whole(self, begin, end, self.lanes)
+            self.counted(loop, begin, middle, EVERY)
+            self.counted(loop, middle, end)
+        elif whole is None:
             self.counted(loop, begin, end)
         elif whole:
             self.counted(loop, begin, str(whole), EVERY)
@@ -383,46 +386,52 @@ class _Printer:
         outer_vector, outer_mask = self.vector, self.mask
         if vector:
             self.vector = loop.variable
-            self.mask = mask or self.lane_mask(index, end)
-        self.run(loop.body)
+            self.mask = mask or lane_mask(self, index, end, self.lanes)
+        places = places_of(loop) if vector and mask is None and not self.masking else ()
+        if places and not is_light(loop):
+            self.with_tail(loop, places, index, end)
+        else:
+            self.run(loop.body)
         latch = self.block
         self.line(f"{following} = add nsw i64 {index}, {self.lanes if vector else 1}")
         self.line(f"br label %{head}")
         self.vector, self.mask = outer_vector, outer_mask
-        self.lines[place:place] = self.phis(index, begin, following, before, latch, carried, entering, phis)
+        lines = [f"  {index} = phi i64 [ {begin}, %{before} ], [ {following}, %{latch} ]"]
+        for running, (_, first, error), names in zip(carried, entering, phis, strict=True):
+            lines += running.phis(names, (first, error), before, latch)
+        self.lines[place:place] = lines
         for running, (total, error) in zip(carried, phis, strict=True):
             running.current, running.error = total, error
         self.start(done)
 
-    def phis(
-        self,
-        index: str,
-        begin: str,
-        following: str,
-        before: str,
-        latch: str,
-        carried: Any,
-        entering: Any,
-        phis: Any,
-    ) -> list[str]:
-        lines = [f"  {index} = phi i64 [ {begin}, %{before} ], [ {following}, %{latch} ]"]
-        for running, (_, first, first_error), (total, error) in zip(carried, entering, phis, strict=True):
-            type_ = value_type(running.accumulator.dtype, running.lanes)
-            lines.append(f"  {total} = phi {type_} [ {first}, %{before} ], [ {running.current}, %{latch} ]")
-            if running.compensated:
-                lines.append(
-                    f"  {error} = phi {type_} [ {first_error}, %{before} ], [ {running.error}, %{latch} ]"
-                )
-        return lines
-
-    def lane_mask(self, index: str, end: str) -> str:
-        """Which lanes lie before the end."""
-        left = self.let(f"sub nsw i64 {end}, {index}")
-        few = self.let(f"icmp slt i64 {left}, {self.lanes}")
-        count = self.let(f"select i1 {few}, i64 {left}, i64 {self.lanes}")
-        wide = self.splat(self.let(f"trunc i64 {count} to i32"), I32)
-        lanes = ", ".join(f"i32 {lane}" for lane in range(self.lanes))
-        return self.let(f"icmp slt <{self.lanes} x i32> <{lanes}>, {wide}")
+    def with_tail(self, loop: Loop, places: Sequence[Place], index: str, end: str) -> None:
+        """The body of a vector loop, its places on the stack while lanes lie past the end."""
+        dtypes = [self.args[place.arg].dtype for place in places]
+        memory = [self.address(self.args[place.arg], place.at) for place in places]
+        stack = [f"%t{len(self.stack) + number}" for number in range(len(places))]
+        for name, dtype in zip(stack, dtypes, strict=True):
+            self.stack.append(f"  {name} = alloca [{self.lanes} x {memory_type(dtype)}], align 64")
+        around = list(zip(places, dtypes, memory, stack, strict=True))
+        prepare, body, restore, done = map(self.label, ("prepare", "whole", "restore", "next"))
+        following = self.let(f"add nsw i64 {index}, {self.lanes}")
+        full = self.let(f"icmp sle i64 {following}, {end}")
+        self.line(f"br i1 {full}, label %{body}, label %{prepare}")
+        self.start(prepare)
+        mask = lane_mask(self, index, end, self.lanes)
+        copy_lanes(self, self.lanes, [(d, m, s) for p, d, m, s in around if p.reads], mask, EVERY)
+        self.line(f"br label %{body}")
+        self.start(body)
+        for place, _, first, second in around:
+            self.places[place.arg, place.at] = self.let(f"select i1 {full}, ptr {first}, ptr {second}")
+        self.mask = lane_mask(self, index, end, self.lanes)
+        self.run(loop.body)
+        self.places.clear()
+        self.line(f"br i1 {full}, label %{done}, label %{restore}")
+        self.start(restore)
+        mask = lane_mask(self, index, end, self.lanes)
+        copy_lanes(self, self.lanes, [(d, s, m) for p, d, m, s in around if p.writes], EVERY, mask)
+        self.line(f"br label %{done}")
+        self.start(done)
 
     def finish(self, running: Running) -> None:
         """The value of an accumulator after its loops: lanes are folded if the vector loop was inside."""
@@ -479,17 +488,7 @@ class _Printer:
         self.line("ret void")
         given = "ptr noalias readonly %args, i64 %begin, i64 %end"
         head = f"define void @{self.symbol}({given}) {STACK} {{\nentry:"
-        return "\n".join([head, *self.lines, "}"])
-
-
-def _memory_suffix(dtype: DType) -> str:
-    return "i8" if dtype.kind == "b" else suffix(dtype, 0)
-
-
-def _neutral(accumulator: Accumulator) -> Any:
-    if accumulator.op in ("add", "multiply"):
-        return 0 if accumulator.op == "add" else 1
-    return accumulator.init
+        return "\n".join([head, *self.stack, *self.lines, "}"])
 
 
 def print_kernel(kernel: Kernel, symbol: str, module: Module, vector_bytes: int = 64) -> None:
@@ -497,4 +496,5 @@ def print_kernel(kernel: Kernel, symbol: str, module: Module, vector_bytes: int 
 
     Raises NotPrintable for dtypes and ops without code.
     """
-    module.functions.append(_Printer(kernel, symbol, module, lanes_of(kernel, vector_bytes)).function())
+    lanes, masking = lanes_of(kernel, vector_bytes), vector_bytes >= MASKING
+    module.functions.append(_Printer(kernel, symbol, module, lanes, masking).function())

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Any
 
 from ...compiler.ir.record import record
 from ...compiler.kernel.form import Accumulator
-from .types import DType
+from .types import DType, value_type
+
+Pair = tuple[str, str]
 
 
 @record(frozen=False)
@@ -23,6 +26,23 @@ class Running:
         """Whether the sum carries its rounding error: double sums do, others run in a wider type."""
         accumulator = self.accumulator
         return accumulator.op == "add" and accumulator.dtype.kind == "f" and not accumulator.narrow
+
+    @property
+    def neutral(self) -> Any:
+        """What changes nothing where it is folded in."""
+        accumulator = self.accumulator
+        if accumulator.op in ("add", "multiply"):
+            return 0 if accumulator.op == "add" else 1
+        return accumulator.init
+
+    def phis(self, names: Pair, first: Pair, before: str, latch: str) -> list[str]:
+        """The lines that carry the sum, and its error, into a loop and around it."""
+        pairs = [(names[0], first[0], self.current), (names[1], first[1], self.error)]
+        type_ = value_type(self.accumulator.dtype, self.lanes)
+        return [
+            f"  {name} = phi {type_} [ {a}, %{before} ], [ {b}, %{latch} ]"
+            for name, a, b in pairs[: 1 + self.compensated]
+        ]
 
 
 @record(frozen=False)
