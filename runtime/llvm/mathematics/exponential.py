@@ -47,9 +47,10 @@ def scaled(p: Value, k: Whole) -> Value:
     e, c = p.emitter, constants(p.dtype)
     if e.target.scalef and e.lanes * p.dtype.itemsize % 64 == 0 and e.lanes:
         return scaled_by_power(p, k.value)
-    half = fma(k.value, 0.5, c.magic)
-    rest = (k.value - (half - c.magic)) + c.magic
-    return (p * power_of_two(half)) * power_of_two(rest)
+    bits = k.shifted.bits()
+    half = ((bits << c.mantissa - 1) & -(1 << c.mantissa)) + c.one_bits
+    rest = (bits << c.mantissa) + 2 * c.one_bits - half
+    return p * half.floats() * rest.floats()
 
 
 def reduced(x: Value) -> tuple[Value, Whole]:
