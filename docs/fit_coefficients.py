@@ -369,6 +369,7 @@ class InPieces:
 IN_PIECES = [
     InPieces("erf", mpmath.erf, "f4", 33 / 256, 32, 6, 4.0),
     InPieces("erf", mpmath.erf, "f8", 25 / 64, 16, 14, 6.0),
+    InPieces("erf_eight", mpmath.erf, "f4", 137 / 256, 8, 8, 4.0),
     InPieces("tanh", mpmath.tanh, "f4", 19 / 64, 32, 7, 9.25),
 ]
 

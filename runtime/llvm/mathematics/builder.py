@@ -61,11 +61,15 @@ class Writer(Protocol):
 
 @record
 class Target:
-    """What the text may count on: fused multiply-add, AVX-512's `vscalef`, its permutations of registers."""
+    """What the text may count on: fused multiply-add, AVX-512's `vscalef`, its permutations of registers.
+
+    `short` is AVX2's permutation, of a single register of eight numbers of float32.
+    """
 
     fma: bool
     scalef: bool
     permute: bool = False
+    short: bool = False
 
 
 @functools.lru_cache(maxsize=1)
@@ -75,7 +79,7 @@ def host_target() -> Target:
 
     features = engine.host()[1].split(",")
     wide = "+avx512f" in features
-    return Target("+fma" in features or "+neon" in features, wide, wide)
+    return Target("+fma" in features or "+neon" in features, wide, wide, "+avx2" in features and not wide)
 
 
 @record(eq=False)

@@ -24,6 +24,8 @@ _MILLS = (1.0, -1.0, 3.0, -15.0, 105.0, -945.0)
 def erf(x: Value) -> Value:
     if x.emitter.target.permute:
         return with_sign(by_pieces("erf", magnitude(x)), x)
+    if x.emitter.target.short and x.dtype.itemsize == 4:
+        return with_sign(by_pieces("erf_eight", magnitude(x)), x)
     c = constants(x.dtype)
     a = smaller(magnitude(x), c.erf_one)
     z = x * x

@@ -1,4 +1,4 @@
-"""Instructions of AVX-512 that the text can only say for one register at a time.
+"""Instructions of AVX-512, and one of AVX2, that the text can only say for one register at a time.
 
 A value of several registers is taken apart and put together again; one that fills less is padded, so that
 scalars and short vectors have the same bits as long ones.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..types import DType, literal, scalar_type
+from ..types import DType, literal, scalar_type, value_type
 from .builder import Value
 
 REGISTER_BYTES = 64
+SHORT_BYTES = 32
 
 
 def register_type(dtype: DType) -> str:
@@ -24,21 +25,24 @@ def register_suffix(dtype: DType) -> str:
     return f"p{'s' if dtype.itemsize == 4 else 'd'}.512"
 
 
-def on_registers(write: Callable[..., str], dtype: DType, *values: Value) -> Value:
+def on_registers(
+    write: Callable[..., str], dtype: DType, *values: Value, size: int = REGISTER_BYTES
+) -> Value:
     """The value of the instructions that `write` gives for one register of each of the values."""
-    e = values[0].emitter
-    made = [e.let(write(*texts), dtype).text for texts in zip(*map(_apart, values), strict=True)]
-    return Value(e, _together(made, values[0], dtype), dtype)
+    e, lanes = values[0].emitter, size // dtype.itemsize
+    made = [
+        e.let(write(*texts), dtype).text for texts in zip(*(_apart(x, lanes) for x in values), strict=True)
+    ]
+    return Value(e, _together(made, values[0], dtype, lanes), dtype)
 
 
-def _apart(x: Value) -> list[str]:
+def _apart(x: Value, lanes: int) -> list[str]:
     """The value as registers."""
     e, dtype = x.emitter, x.dtype
-    lanes = REGISTER_BYTES // dtype.itemsize
     if e.lanes == lanes:
         return [x.text]
     if e.lanes == 0:
-        one = f"{register_type(dtype)} poison, {scalar_type(dtype)} {x.text}, i64 0"
+        one = f"{value_type(dtype, lanes)} poison, {scalar_type(dtype)} {x.text}, i64 0"
         return [e.let(f"insertelement {one}", dtype).text]
     type_ = e.type(dtype)
     starts = range(0, e.lanes, lanes) if e.lanes > lanes else [0]
@@ -49,11 +53,9 @@ def _apart(x: Value) -> list[str]:
     ]
 
 
-def _together(parts: list[str], like: Value, dtype: DType) -> str:
+def _together(parts: list[str], like: Value, dtype: DType, lanes: int) -> str:
     """Registers as one value with the lanes of another."""
-    e = like.emitter
-    lanes = REGISTER_BYTES // dtype.itemsize
-    type_ = register_type(dtype)
+    e, type_ = like.emitter, value_type(dtype, lanes)
     if e.lanes == 0:
         return e.let(f"extractelement {type_} {parts[0]}, i64 0", dtype).text
     if e.lanes < lanes:
@@ -103,6 +105,19 @@ def mantissa_around_one(x: Value) -> Value:
     x.emitter.writer.declare(f"declare {type_} {name}({type_}, i32 immarg, {type_}, i{lanes}, i32 immarg)")
     rest = f"i32 {_AROUND_ONE | _NO_NEGATIVES}, {type_} zeroinitializer, i{lanes} -1, i32 4"
     return on_registers(lambda a: f"call {type_} {name}({type_} {a}, {rest})", x.dtype, x)
+
+
+def looked_up_in_eight(symbol: str, row: tuple[float, ...], index: Value, dtype: DType) -> Value:
+    """The numbers of a row of eight of float32 at the places that the low bits of an index give."""
+    e, type_, whole = index.emitter, value_type(dtype, 8), value_type(index.dtype, 8)
+    texts = ", ".join(f"float {literal(number, dtype)}" for number in row)
+    e.writer.declare(f"@{symbol} = internal constant {type_} <{texts}>, align {SHORT_BYTES}")
+    numbers = e.let(f"load {type_}, ptr @{symbol}, align {SHORT_BYTES}", dtype).text
+    name = "@llvm.x86.avx2.permps"
+    e.writer.declare(f"declare {type_} {name}({type_}, {whole})")
+    return on_registers(
+        lambda i: f"call {type_} {name}({type_} {numbers}, {whole} {i})", dtype, index, size=SHORT_BYTES
+    )
 
 
 def looked_up(symbol: str, row: tuple[float, ...], index: Value, dtype: DType) -> Value:

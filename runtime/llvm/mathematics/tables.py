@@ -167,6 +167,44 @@ PIECES = {
             ),
         ),
     ),
+    ("erf_eight", "f4"): Pieces(
+        0.53515625,
+        4.0,
+        (
+            _row(
+                "0x0p+0 0x1.1a086ap-1 0x1.bd61a2p-1 0x1.f421eap-1 0x1.febc96p-1 0x1.ffebc8p-1 0x1.ffff44p-1 "
+                "0x1.fffffcp-1"
+            ),
+            _row(
+                "0x1.06eba8p-3 0x1.b1db5cp-1 0x1.6f7c6ap-2 0x1.5f14dep-4 0x1.7a4f6cp-7 0x1.cbcaacp-11 "
+                "0x1.3b263ap-15 0x1.e74546p-21"
+            ),
+            _row(
+                "0x1.084b6ap-22 -0x1.d05ca2p-2 -0x1.89536p-2 -0x1.19d32ap-3 -0x1.94ea1ep-6 -0x1.339008p-9 "
+                "-0x1.f9d77p-14 -0x1.c4d768p-19"
+            ),
+            _row(
+                "-0x1.8129ecp-2 -0x1.ee482p-4 0x1.3c511ap-3 0x1.e641bap-4 0x1.0164cep-5 0x1.fe59b2p-9 "
+                "0x1.01a53p-12 0x1.12d31ep-17"
+            ),
+            _row(
+                "0x1.39a30cp-13 0x1.779476p-3 0x1.740dcap-5 -0x1.94da5cp-5 -0x1.a028e4p-6 -0x1.222114p-8 "
+                "-0x1.72d492p-12 -0x1.da0162p-17"
+            ),
+            _row(
+                "0x1.ca3174p-4 -0x1.84e4bap-9 -0x1.0d5d8p-4 -0x1.fde588p-9 0x1.93a9dep-7 0x1.d41fc6p-9 "
+                "0x1.8f809cp-12 0x1.3aacc6p-16"
+            ),
+            _row(
+                "0x1.65f15p-9 -0x1.81628ep-5 0x1.5996e8p-7 0x1.efb504p-7 -0x1.ddafe2p-10 -0x1.070504p-9 "
+                "-0x1.56cb5ep-12 -0x1.675a5cp-16"
+            ),
+            _row(
+                "-0x1.dcebeep-6 0x1.d08e1ap-8 0x1.8bed8ap-7 -0x1.7c7978p-8 -0x1.cbb99ap-10 0x1.5abfd4p-11 "
+                "0x1.a70238p-13 0x1.2a439p-16"
+            ),
+        ),
+    ),
     ("tanh", "f4"): Pieces(
         0.296875,
         9.25,

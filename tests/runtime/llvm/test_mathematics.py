@@ -152,7 +152,7 @@ def test_special_values_without_tables(name: str, dtype: Any) -> None:
 @pytest.mark.parametrize("key", sorted(PIECES))
 def test_pieces_meet_and_end_at_one(key: tuple[str, str]) -> None:
     """Beside the ends of the pieces, and from the last one on."""
-    name, dtype = key
+    name, dtype = key[0].removesuffix("_eight"), key[1]
     pieces = PIECES[key]
     ends = (np.arange(len(pieces.rows[0])) + 0.5) * pieces.step
     x = ends.astype(dtype)
