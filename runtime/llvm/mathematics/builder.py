@@ -25,8 +25,10 @@ _FLOAT: dict[int, DType] = {2: np.dtype(np.float16), 4: np.dtype(np.float32), 8:
 _LITERAL = re.compile(r"(?:splat \((?:float|double) )?0x([0-9A-F]{16})\)?")
 
 
-# Coefficients from which on a polynomial is computed in two chains.
+# Coefficients from which on a polynomial is computed in two chains, and in four where registers are few: there
+# a processor sees fewer independent vectors ahead.
 LONG = 8
+LONGER = 14
 
 
 class Writer(Protocol):
@@ -332,16 +334,22 @@ def polynomial(x: Value, coefficients: Sequence[Operand]) -> Value:
     """c[0] + c[1] x + …, by Horner's rule.
 
     Where there are many, even and odd powers from c[2] on are apart: two short chains take less time than a
-    long one, as each step waits for the one before.
+    long one, as each step waits for the one before. With AVX2 they are taken apart once more.
     """
     if len(coefficients) < LONG:
         result = _horner(x, coefficients)
     else:
         first, second, *rest = coefficients
         z = x * x
-        high = fma(_horner(z, rest[1::2]), x, _horner(z, rest[::2]))
+        chain = _in_two if x.emitter.target.short and len(coefficients) >= LONGER else _horner
+        high = fma(chain(z, rest[1::2]), x, chain(z, rest[::2]))
         result = fma(fma(high, x, second), x, first)
     return result if isinstance(result, Value) else x.emitter.constant(result, x.dtype)
+
+
+def _in_two(x: Value, coefficients: Sequence[Operand]) -> Any:
+    z = x * x
+    return fma(_horner(z, coefficients[1::2]), x, _horner(z, coefficients[::2]))
 
 
 def _horner(x: Value, coefficients: Sequence[Operand]) -> Any:
