@@ -32,6 +32,7 @@ from .tails import (
     Place,
     copy_lanes,
     end_of_whole,
+    first_lanes,
     lane_mask,
     load_lanes,
     memory_suffix,
@@ -356,9 +357,8 @@ class _Printer:
 
     def rest(self, loop: Loop, first: int) -> None:
         """The iterations from one on that do not fill all lanes."""
-        lanes = ("true" if first + lane < loop.extent else "false" for lane in range(self.lanes))
         self.vector, self.variables[loop.variable] = loop.variable, str(first)
-        self.mask = f"<{', '.join(f'i1 {lane}' for lane in lanes)}>"
+        self.mask = first_lanes(loop.extent - first, self.lanes)
         self.run(loop.body)
         self.vector, self.mask = None, ""
 

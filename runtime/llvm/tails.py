@@ -9,6 +9,7 @@ is copied to memory after it. No address past the end is touched.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from ...compiler.ir.record import record
 from ...compiler.kernel.form import Affine, Load, Loop, Store
@@ -45,6 +46,17 @@ def places_of(loop: Loop) -> tuple[Place, ...]:
     return tuple(Place(arg, at, reads[arg, at], writes[arg, at]) for arg, at in reads)
 
 
+class Printer(Writer, Protocol):
+    """A writer that knows whether its machine masks memory."""
+
+    masking: bool
+
+
+def first_lanes(count: int, lanes: int) -> str:
+    """The mask of the first lanes."""
+    return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(lanes))}>"
+
+
 def memory_suffix(dtype: DType) -> str:
     """The end of the name of an intrinsic for memory."""
     return "i8" if dtype.kind == "b" else suffix(dtype, 0)
@@ -60,19 +72,35 @@ def load_lanes(w: Writer, dtype: DType, lanes: int, pointer: str, mask: str) -> 
     return w.let(f"call {type_} {name}(ptr {pointer}, i32 1, <{lanes} x i1> {mask}, {type_} zeroinitializer)")
 
 
-def store_lanes(w: Writer, dtype: DType, lanes: int, pointer: str, mask: str, text: str) -> None:
+def store_lanes(w: Printer, dtype: DType, lanes: int, pointer: str, mask: str, text: str) -> None:
     """Write neighbouring elements, those of the mask."""
     type_ = f"<{lanes} x {memory_type(dtype)}>"
     if mask == EVERY:
         w.line(f"store {type_} {text}, ptr {pointer}, align 1")
+        return
+    if mask.startswith("<") and not w.masking:
+        _store_first(w, dtype, lanes, pointer, mask.count("true"), text)
         return
     name = f"@llvm.masked.store.v{lanes}{memory_suffix(dtype)}.p0"
     w.declare(f"declare void {name}({type_}, ptr, i32, <{lanes} x i1>)")
     w.line(f"call void {name}({type_} {text}, ptr {pointer}, i32 1, <{lanes} x i1> {mask})")
 
 
+def _store_first(w: Writer, dtype: DType, lanes: int, pointer: str, count: int, text: str) -> None:
+    """Write the first lanes, in pieces of 2^k."""
+    element, begin = memory_type(dtype), 0
+    while begin < count:
+        size = 1 << (count - begin).bit_length() - 1
+        picked = ", ".join(f"i32 {begin + lane}" for lane in range(size))
+        whole = f"<{lanes} x {element}>"
+        part = w.let(f"shufflevector {whole} {text}, {whole} poison, <{size} x i32> <{picked}>")
+        place = w.let(f"getelementptr {element}, ptr {pointer}, i64 {begin}")
+        w.line(f"store <{size} x {element}> {part}, ptr {place}, align 1")
+        begin += size
+
+
 def copy_lanes(
-    w: Writer, lanes: int, moves: Sequence[tuple[DType, str, str]], source: str, target: str
+    w: Printer, lanes: int, moves: Sequence[tuple[DType, str, str]], source: str, target: str
 ) -> None:
     """Copy vectors of a dtype from one pointer to another, with a mask for each side."""
     for dtype, here, there in moves:

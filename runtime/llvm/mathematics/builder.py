@@ -25,8 +25,8 @@ _FLOAT: dict[int, DType] = {2: np.dtype(np.float16), 4: np.dtype(np.float32), 8:
 _LITERAL = re.compile(r"(?:splat \((?:float|double) )?0x([0-9A-F]{16})\)?")
 
 
-# Coefficients from which on a polynomial is computed in two chains, and in four where registers are few: there
-# a processor sees fewer independent vectors ahead.
+# Coefficients from which on a polynomial is computed in two chains, and in four with AVX2: where a register
+# holds less, a processor sees fewer numbers ahead.
 LONG = 8
 LONGER = 14
 

@@ -108,3 +108,23 @@ def test_sums_in_blocks_that_end_where_the_data_does(width: int, costly: bool) -
     np.testing.assert_allclose(b[:LENGTH], wanted, rtol=1e-15)
     np.testing.assert_allclose(s, [wanted[k : k + 40].sum() for k in (0, 40, 80)], rtol=1e-14)
     assert not b[LENGTH:].any()
+
+
+@pytest.mark.parametrize("letter", ["f4", "f8", "i1", "?"])
+@pytest.mark.parametrize("length", [1, 7, 10, 16, 33])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_rows_of_known_length(width: int, length: int, letter: str) -> None:
+    """Rows lie apart from each other; what is between them stays."""
+    dtype, apart = np.dtype(letter), 40
+    place = Affine(0, (("j", apart), ("i", 1)))
+    op = "logical_not" if letter == "?" else "negative"
+    body = (Load("x", "a", place), Compute("y", op, ("x",), dtype), Store("b", place, "y"))
+    args = (Arg("a", dtype, "in", 0, 4 * apart), Arg("b", dtype, "out", 0, 4 * apart))
+    rows = Loop("j", 4, "serial", (Loop("i", length, "vector", body),))
+    run, text = function(Kernel("k", args, (rows,)), width, 0)
+    assert width == 64 or "masked.store" not in text
+    a, b = (np.arange(4 * apart) % 3).astype(dtype), np.ones(4 * apart, dtype)
+    run([a, b], 0, 4)
+    wanted = np.ones((4, apart), dtype)
+    wanted[:, :length] = (~a if letter == "?" else -a).reshape(4, apart)[:, :length]
+    np.testing.assert_array_equal(b.reshape(4, apart), wanted)
