@@ -21,6 +21,8 @@ from .strides import Strides, c_strides, same_layout
 from .views import VIEWS, view_of
 
 LEAVES = ("param", "constant")
+# Bytes of buffers that keep their memory longer than they live, and for how many steps they do.
+SMALL, LINGERS = 1 << 17, 4
 
 
 @record(frozen=False, slots=True)
@@ -337,9 +339,7 @@ class _Planner:
 
     def _plan(self, results: list[int | None]) -> Plan:
         chosen = [k for k, b in enumerate(self.buffers) if b.place is Place.ARENA]
-        offsets, size = pack(
-            [Interval(self.buffers[k].nbytes, self.buffers[k].first, self.buffers[k].last) for k in chosen]
-        )
+        offsets, size = pack([_wish(self.buffers[k]) for k in chosen])
         table = dict(zip(chosen, offsets, strict=True))
         buffers = tuple(
             Buffer(b.place, b.nbytes, table.get(k, 0), b.first, b.last, b.param)
@@ -357,6 +357,15 @@ class _Planner:
             self.graph, tuple(self.values), tuple(self.steps), buffers, tuple(results), self.targets,
             frozenset(self.direct[node] for node in self.given), size, size + fresh, computed,
         )  # fmt: skip
+
+
+def _wish(buffer: _Buffer) -> Interval:
+    """What a buffer asks of the arena: memory of small ones is not taken over by the next few steps.
+
+    So these can run row by row with the step that reads the buffer, without waiting for all of its rows.
+    """
+    lingers = LINGERS if buffer.nbytes <= SMALL else 0
+    return Interval(buffer.nbytes, buffer.first, buffer.last + lingers)
 
 
 def plan_native(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,13 @@ from ...compiler.passes.transpose_once import transpose_once
 from ...compiler.passes.vectors import lower_vectors
 from ...compiler.plan import Place, Plan, Target
 from ..arena import Arena, empty, window
-from . import blas, cache, engine, threads, walker
+from . import blas, cache, chains, engine, threads, walker
+from .native_step import NativeStep
 from .operations import is_printable
 from .steps import python_step
 from .stepwise import Poison, times
 from .straight import Run, Straight
-from .table import Segment, TableBuilder
+from .table import TableBuilder
 
 _POOLED = 8
 _CALLS_TO_STRAIGHT = 3
@@ -124,14 +126,22 @@ class NativeExecutor:
         cache.load_together([(self._texts, self._load), *shared, *walker.missing()])
         self.arena_bytes = builder.arena_bytes
         self._checks = list(builder.checks)
-        self._tables = [self._table(s) for s in self.segments]
+        self._addresses = {symbol: code.product for symbol, code in self._outside.items()}
+        self._tables = [self._table(s.native) if s.step is None else None for s in self.segments]
         self._enter, self._alive = walker.enter()
         self._pool: list[_Instance] = []
         self._poison = os.environ.get("TAPELESS_POISON", "") not in ("", "0")
         self._costs = [sum(step.cost for step in segment.native) for segment in self.segments]
-        self._shares = [any(step.grain for step in segment.native) for segment in self.segments]
-        pairs = zip(self._shares, self._costs, strict=True)
-        self.works_together = any(shares and cost > _LEAST_TOGETHER for shares, cost in pairs)
+        pairs = zip(self.segments, self._costs, strict=True)
+        self._chained = [
+            chains.chained(segment.native, self._address) if cost > _LEAST_TOGETHER else segment.native
+            for segment, cost in pairs
+        ]
+        self._shares = [
+            cost > _LEAST_TOGETHER and any(step.grain for step in steps)
+            for steps, cost in zip(self._chained, self._costs, strict=True)
+        ]
+        self.works_together = any(self._shares)
         self._straight: Straight | None = None
 
     @property
@@ -188,22 +198,31 @@ class NativeExecutor:
         self.fresh_values = [next(v for v in plan.values if v.buffer == k) for k in self.fresh]
         return constants
 
-    def _table(self, segment: Segment) -> tuple[Any, Any] | None:
-        """The table and the arguments of a native segment as arrays of i64."""
-        if segment.step is not None:
-            return None
-        address = {symbol: code.product for symbol, code in self._outside.items()}
+    def _address(self, symbol: str) -> int:
+        """Where a function of the steps is."""
+        if symbol not in self._addresses:
+            found = walker.library() if symbol == chains.SYMBOL else self._library
+            assert found is not None
+            self._addresses[symbol] = found.address(symbol)
+        return self._addresses[symbol]
+
+    def _table(self, steps: Sequence[NativeStep]) -> tuple[Any, Any]:
+        """The table and the arguments of native steps as arrays of i64."""
         rows: list[list[int]] = []
         arguments: list[tuple[int, int]] = []
-        for step in segment.native:
-            if step.symbol not in address:
-                assert self._library is not None
-                address[step.symbol] = self._library.address(step.symbol)
-            count = len(step.arguments)
-            where = address[step.symbol], len(arguments), count
-            rows.append([*where, step.begin, step.end, step.grain, step.parts])
+        for step in steps:
+            where = self._address(step.symbol), len(arguments), len(step.arguments)
+            rows.append([*where, 0, step.end, step.grain, step.parts])
             arguments += step.arguments
         return np.array(rows, np.int64), np.array(arguments or [(0, 0)], np.int64)
+
+    @cached_property
+    def shared_tables(self) -> list[tuple[Any, Any] | None]:
+        """The tables for several threads, in which chains are one step."""
+        return [
+            self._table(steps) if shares else None
+            for steps, shares in zip(self._chained, self._shares, strict=True)
+        ]
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         pool = self._pool
@@ -233,7 +252,8 @@ class _Instance:
         self.windows: dict[int, Any] = {}
         self.runs = []
         self.actions: list[Callable[[_Call], None] | int] = []
-        self.together: list[Any] = []
+        self.together: list[tuple[int, Any]] = []
+        self.threads, self.shared = 1, 0
         for number, (segment, table) in enumerate(zip(executor.segments, executor._tables, strict=True)):
             if table is None:
                 assert segment.step is not None
@@ -255,8 +275,8 @@ class _Instance:
                 np.int64,
             )
             self.runs.append(run)
-            if executor._shares[number] and cost > _LEAST_TOGETHER:
-                self.together.append(run)
+            if executor._shares[number]:
+                self.together.append((number, run))
             self.actions.append(run.ctypes.data)
         self.calls = 0
         self.straight: Run | None = None
@@ -293,14 +313,26 @@ class _Instance:
 
     def walk(self, call: _Call, arguments: tuple[Any, ...], count: int, shared: int) -> None:
         """Run the segments in order with so many threads."""
-        for run in self.together:
-            run[6], run[7] = count, shared
+        if count != self.threads or shared != self.shared:
+            self.share(count, shared)
         enter = self.executor._enter
         for action in self.actions:
             if type(action) is int:
                 enter(action, *arguments)
             else:
                 action(call)  # type: ignore[operator]
+
+    def share(self, count: int, shared: int) -> None:
+        """Let the next runs be on so many threads, which have their own tables."""
+        executor = self.executor
+        tables = executor.shared_tables if count > 1 else executor._tables
+        for number, run in self.together:
+            table = tables[number]
+            assert table is not None
+            rows, arguments = table
+            run[0], run[1], run[2] = rows.ctypes.data, len(rows), arguments.ctypes.data
+            run[6], run[7] = count, shared
+        self.threads, self.shared = count, shared
 
     def bind(self, values: Sequence[Any]) -> tuple[_Call, tuple[Any, ...]]:
         """A call with these values, and the arrays whose addresses the walker needs."""

@@ -31,7 +31,8 @@ SLOT_BYTES = A_BYTES + B_BYTES
 def _panel(shape: Shape) -> str:
     """`panel`: all tiles of a panel, as many of the highest as there are, then lower ones.
 
-    Strips of A hold the rows of the highest tile side by side, column after column.
+    Eight rows are two tiles of four where the highest have six, but for strips of A, which hold the rows of
+    the highest tile side by side, column after column.
     """
     return f"""
 define internal void @panel(ptr %tiles, i64 %vectors, i64 %rows, i1 %strips, ptr %a, {TILE}
@@ -47,7 +48,14 @@ loop:
   %left = phi i64 [ %rows, %entry ], [ %rest, %call ], [ %left, %lower ]
   %pa = phi ptr [ %a, %entry ], [ %na, %call ], [ %pa, %lower ]
   %pc = phi ptr [ %c, %entry ], [ %nc, %call ], [ %pc, %lower ]
-  %fits = icmp sle i64 %height, %left
+  %enough = icmp sle i64 %height, %left
+  %eight = icmp eq i64 %left, 8
+  %six = icmp eq i64 %height, 6
+  %halves = and i1 %eight, %six
+  %whole_rows = xor i1 %strips, true
+  %skips = and i1 %halves, %whole_rows
+  %wanted = xor i1 %skips, true
+  %fits = and i1 %enough, %wanted
   br i1 %fits, label %call, label %test
 test:
   %none = icmp eq i64 %left, 0

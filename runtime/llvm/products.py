@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -17,6 +17,8 @@ import numpy as np
 
 from ...compiler.ir.record import record
 from . import cache, engine
+from .matrices import Argument
+from .native_step import Touch
 from .packing_text import packing_text
 from .product_text import A_BYTES, B_BYTES, FIELDS, SLOT_BYTES, SLOTS, product_text
 from .tile_text import Shape, shape_of, tile_text
@@ -41,10 +43,13 @@ class Code:
         self._libraries: list[engine.Library] = []
         self._wanted: dict[int, tuple[int, int]] = {}
 
-    def need(self, rows: int, columns: int) -> None:
-        """A product needs its tiles; threads cut rows at multiples of the highest."""
+    def need(self, rows: int, columns: int, strips: bool) -> None:
+        """A product needs its tiles, and those of its pieces."""
+        cut = self.shape.cut(rows)
+        pieces = {rows, *range(cut, min(rows, 12 * cut), cut), *range(rows % cut, min(rows, 12 * cut), cut)}
+        levels = {level for piece in pieces for level in _levels(piece, self.shape, strips)}
         with self.lock:
-            for level in _levels(rows, self.shape):
+            for level in levels:
                 for width in _widths(columns, self.shape):
                     place = self.shape.width * level + width - 1
                     if not self.tiles[place]:
@@ -70,12 +75,13 @@ class Code:
                 self.product = library.address("product")
 
 
-def _levels(rows: int, shape: Shape) -> Iterator[int]:
-    """The numbers of the heights into which rows are cut, from any multiple of the highest on."""
+def _levels(rows: int, shape: Shape, strips: bool) -> Iterator[int]:
+    """The numbers of the heights into which rows are cut, as `panel` does it."""
     for level in reversed(range(len(shape.heights))):
-        if rows >= shape.heights[level]:
+        height = shape.heights[level]
+        while rows >= height and not (rows == 8 and height == 6 and not strips):
             yield level
-            rows %= shape.heights[level]
+            rows -= height
 
 
 def _widths(columns: int, shape: Shape) -> set[int]:
@@ -122,10 +128,10 @@ def describe(
     """
     m, n, k = shape
     size = made.shape.size
-    made.need(m, n)
     depth = -(-k // -(-k // DEPTH))
     height, wide = made.shape.rows, made.shape.panel
     packs, strips = _copied(made.shape, m, n, a, b)
+    made.need(m, n, strips > 0)
     rows = _part(m, (A_BYTES if strips else BLOCK_BYTES) // (depth * size), height)
     group = _part(n, B_BYTES // (depth * size), wide)
     slots, room = _slots() if packs or strips else (0, 0)
@@ -137,6 +143,36 @@ def describe(
         "a_next": a.next, "b_next": b.next, "c_next": c.next, "a_far": a.far, "b_far": b.far, "c_far": c.far,
     }  # fmt: skip
     return np.array([known[name] for name in FIELDS], np.int64)
+
+
+def touches(
+    places: Sequence[Argument],
+    shape: tuple[int, int, int],
+    operands: Sequence[Operand],
+    inner: int,
+    outer: int,
+    size: int,
+) -> tuple[Touch, ...]:
+    """What a row of the products of a stack touches: its row of A and of C, and all of B."""
+    m, n, k = shape
+
+    def reach(*axes: tuple[int, int]) -> tuple[int, int]:
+        ends = [stride * (length - 1) for length, stride in axes]
+        return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends) + size
+
+    found = []
+    for number, (operand, columns) in enumerate(zip(operands, (k, 0, n), strict=True)):
+        base, offset = places[number]
+        rows = m if number != 1 else k
+        line = (columns if number != 1 else n, operand.column)
+        even = (inner == 1 or operand.next == m * operand.row) and (
+            outer == 1 or operand.far == inner * (operand.next if inner > 1 else m * operand.row)
+        )
+        pitch = operand.row if even and number != 1 else 0
+        stack = ((inner, operand.next), (outer, operand.far), (rows, operand.row))
+        low, high = reach(line) if pitch else reach(line, *stack)
+        found.append(Touch(base, offset + low, offset + high, pitch, number == 2))
+    return tuple(found)
 
 
 def _copied(shape: Shape, m: int, n: int, a: Operand, b: Operand) -> tuple[int, int]:

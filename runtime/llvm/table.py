@@ -6,7 +6,7 @@ share code; places are (base, byte offset) pairs that the walker resolves at eac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -23,7 +23,6 @@ from ...compiler.kernel.indexed import gather_kernel, scatter_kernel
 from ...compiler.kernel.lower import NotLowered, lower
 from ...compiler.kernel.scatter_windows import fill_kernel, window_sum_kernel
 from ...compiler.kernel.space import choose_space
-from ...compiler.kernel.split import MOST_PIECES
 from ...compiler.kernel.verify import verify_kernel
 from ...compiler.passes.strides import c_strides
 from ...compiler.passes.views import path_view
@@ -31,39 +30,15 @@ from ...compiler.plan import Action, Place, Plan, Step, Value
 from ..arena import ALIGNMENT
 from . import blas, products
 from .bodies import kernels_of
-from .costs import LEAST_PIECE, LEAST_SHARED, code_level, kernel_cost
+from .costs import code_level, kernel_cost
 from .matrices import Argument, merged, moved, orientation, turned
+from .native_step import PARTIAL_BYTES, NativeStep, Printed, reaches
 from .printer import print_kernel
 from .types import NotPrintable
 from .written import Module
 
 # Rows of a product for each piece of a thread's share: every piece reads the right operand, or transposes it.
 DIRECT_ROWS, PACKED_ROWS = 128, 256
-# The room of the partial results of one accumulator.
-PARTIAL_BYTES = 8 * MOST_PIECES
-
-
-@record(frozen=False)
-class NativeStep:
-    """A call: the symbol of its function, its arguments, the range of its outermost loop.
-
-    `grain` is at what multiples threads may cut the range, 0 for not at all; `most` bounds the pieces of a
-    thread's share; `cost` estimates nanoseconds; `source` is the number of the plan's step.
-    """
-
-    symbol: str
-    arguments: list[Argument]
-    begin: int = 0
-    end: int = 0
-    grain: int = 0
-    cost: float = 0.0
-    source: int = -1
-    most: int = 4
-
-    @property
-    def parts(self) -> int:
-        """In how many pieces a thread takes its share: more for long steps, so that others can help."""
-        return min(self.most, 1 + int(self.cost // LEAST_PIECE))
 
 
 @record(frozen=False)
@@ -73,33 +48,6 @@ class Segment:
     native: list[NativeStep] = field(default_factory=list)
     step: Step | None = None
     number: int = -1
-
-
-@record
-class Printed:
-    """A kernel's function: its symbol, the names of its arguments, its range, as in NativeStep."""
-
-    symbol: str
-    names: tuple[str, ...]
-    end: int
-    grain: int
-    cost: float
-
-    def step(
-        self,
-        inputs: Sequence[Value],
-        outputs: Sequence[Value],
-        place: Callable[[Value], Argument],
-        partial: int = 0,
-    ) -> NativeStep:
-        """A call with these values; scratch memory is the function's own, partial results at `partial`."""
-        places = {f"a{n}": place(v) for n, v in enumerate(inputs)}
-        places |= {f"o{n}": place(v) for n, v in enumerate(outputs)}
-        for name in self.names:
-            if name[0] == "p":
-                places[name] = 0, partial + PARTIAL_BYTES * int(name[1:])
-        arguments = [places.get(name, (-1, 0)) for name in self.names]
-        return NativeStep(self.symbol, arguments, 0, self.end, self.grain, self.cost)
 
 
 @record(frozen=False)
@@ -317,10 +265,11 @@ class TableBuilder:
             symbol = f"kernel{len(self.code.kernels)}"
             print_kernel(kernel, symbol, self.code.module(code_level(kernel, cost)), self.vector_bytes)
             self.code.kernels[text] = symbol
-        grain = 0
-        if kernel.parallel and isinstance(last, Loop) and cost > LEAST_SHARED:
-            grain = 64 if last.kind == "vector" else 1
-        return Printed(self.code.kernels[text], tuple(arg.name for arg in kernel.args), end, grain, cost)
+        cut = 0
+        if kernel.parallel and isinstance(last, Loop):
+            cut = 64 if last.kind == "vector" else 1
+        names = tuple(arg.name for arg in kernel.args)
+        return Printed(self.code.kernels[text], names, end, cut, cost, reaches(kernel))
 
     # ---- products
 
@@ -378,8 +327,9 @@ class TableBuilder:
         self.code.outside[symbol] = made
         count = far[0] * near[0]
         cost = count * 2 * m * n * k / (100 if dtype.char == "f" else 50)
-        height = made.shape.rows
-        grain = (height if m % height == 0 or count == 1 else m) if cost > LEAST_SHARED else 0
+        cut = made.shape.cut(m)
+        if m % cut and count > 1:
+            cut = m
         fewest = PACKED_ROWS if b_column != size else DIRECT_ROWS
         most = max(1, min(4, m // fewest)) if count == 1 else 4
         places = [self.place(v) for v in (x, y, output)]
@@ -387,7 +337,8 @@ class TableBuilder:
         steps = []
         for index in np.ndindex(*(length for length, _ in around)):
             arguments = [*moved(places, index, outer), (-1, described.ctypes.data)]
-            steps.append(NativeStep(symbol, arguments, 0, count * m, grain, cost, most=most))
+            touched = products.touches(arguments, (m, n, k), (a, b, c), near[0], far[0], size)
+            steps.append(NativeStep(symbol, arguments, count * m, cut, cost, touched, most, True))
         return steps
 
     def blas_product(
@@ -414,13 +365,14 @@ class TableBuilder:
         shape = [a[0], b[0], n, k, a[1], b[1], strides[-2], row_a, strides[-2]]
         numbers = [*shape, products.bits(alpha), products.bits(float(adds)), block]
         cost = 2 * m * n * k / (80 if dtype.char == "f" else 40)
-        grain = block if cost > LEAST_SHARED else 0
         steps = []
         places = [self.place(v) for v in (x, y, output)]
         stack = [(v.strides or ())[:-2] for v in (x, y, output)]
+        operands = [products.Operand(*(v.strides or ())[-2:]) for v in (x, y, output)]
         for index in np.ndindex(*output.type.shape[:-2]):
-            places_and_numbers = [*moved(places, index, stack), *((-1, number) for number in numbers)]
-            steps.append(NativeStep(symbol, places_and_numbers, 0, m, grain, cost))
+            arguments = [*moved(places, index, stack), *((-1, number) for number in numbers)]
+            touched = products.touches(arguments, (m, n, k), operands, 1, 1, dtype.itemsize)
+            steps.append(NativeStep(symbol, arguments, m, block, cost, touched, firm=True))
         return steps
 
     # ---- code

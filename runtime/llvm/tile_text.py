@@ -29,6 +29,10 @@ class Shape:
         """The rows of tiles, from one up; what the highest leave is cut into these."""
         return 1, 2, 4, self.rows
 
+    def cut(self, rows: int) -> int:
+        """At what multiples of rows a product may be cut: pieces of few rows are as high as lower tiles."""
+        return 4 if self.rows == 6 and rows < 64 else self.rows
+
 
 def shape_of(dtype: np.dtype[Any], vector_bytes: int) -> Shape:
     """The tiles of a dtype: their sums and what a step of them needs fill the registers, 32 or 16."""

@@ -22,17 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from . import cache
+from . import cache, chains
 from .engine import Library
 
-MOST_ARGUMENTS = 256
 DATA_OFFSET = 16
 ROW = 7
 
 WALK = f"""
 define void @walk(ptr %table, i64 %steps, ptr %arguments, ptr %bases, i64 %threads, ptr %shared) {{
 entry:
-  %block = alloca [{MOST_ARGUMENTS} x i64], align 64
+  %block = alloca [{chains.MOST_ARGUMENTS} x i64], align 64
   %many = icmp sgt i64 %threads, 1
   br label %head
 head:
@@ -183,7 +182,7 @@ def modules() -> list[tuple[str, int]]:
     """
     from . import threads
 
-    return [(WALK + SHARING_DECLARED + ENTER, 1), (WALK_DECLARED + threads.text(), 0)]
+    return [(WALK + chains.TEXT + SHARING_DECLARED + ENTER, 1), (WALK_DECLARED + threads.text(), 0)]
 
 
 def externals() -> dict[str, int]:

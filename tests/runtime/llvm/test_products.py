@@ -86,7 +86,7 @@ def test_products_of_every_shape_and_layout(data: Any) -> None:
     out = memory[..., 1 : 1 + m, 2 : 2 + n]
     x_before, y_before = x.copy(), y.copy()
     made = code(letter, width)
-    blocks = st.integers(1, 12).map(lambda c: made.shape.rows * c)
+    blocks = st.integers(1, 12).map(lambda c: made.shape.cut(m) * c)
     run(made, x, y, out, alpha, adds, [m] if stack else data.draw(st.lists(blocks, max_size=3)))
     wide = alpha * (x.astype("f8") @ y.astype("f8"))
     bound = np.abs(x).astype("f8") @ np.abs(y).astype("f8") + np.abs(before[..., 1 : 1 + m, 2 : 2 + n])
@@ -106,7 +106,7 @@ def test_a_sum_does_not_depend_on_where_rows_are_cut(letter: str) -> None:
     x, y = rng.normal(size=(67, 700)).astype(dtype), rng.normal(size=(700, 75)).astype(dtype)
     results = []
     made = code(letter, engine.vector_bytes())
-    rows = made.shape.rows
+    rows = made.shape.cut(67)
     for cuts in ([], [rows], [3 * rows, 5 * rows], [rows * c for c in range(12)]):
         out = np.empty((67, 75), dtype)
         run(made, x, y, out, 1.0, False, cuts)
