@@ -134,6 +134,8 @@ class Plan:
             straight into the caller's memory takes none.
         intermediate_bytes: the sum of the sizes of all values that steps compute, views not counted: what
             would be needed if nothing were freed or written in place.
+        chains: steps that go through the same rows, of which each thread takes some through all of them
+            (native execution).
     """
 
     graph: Graph
@@ -146,6 +148,7 @@ class Plan:
     arena_bytes: int
     peak_bytes: int
     intermediate_bytes: int
+    chains: tuple[tuple[int, ...], ...] = ()
 
     def __str__(self) -> str:
         from .plan_text import plan_text

@@ -23,6 +23,8 @@ def plan_text(plan: Plan) -> str:
         f"arena {plan.arena_bytes} bytes, peak {plan.peak_bytes} of {plan.intermediate_bytes} bytes of"
         f" intermediates"
     )
+    for chain in plan.chains:
+        lines.append(f"row by row through the steps {', '.join(map(str, chain))}")
     return "\n".join(lines)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.ir.node import Node
 from ..compiler.ir.record import record
 from ..compiler.ir.types import ArrayType
 from ..compiler.plan import Action, Plan, Step
@@ -20,7 +19,6 @@ from .arena import empty
 
 SHOWN = 40
 _FEWEST_ROUNDS, _MOST_ROUNDS, _SECONDS = 3, 50, 0.5
-_NAMED_OPS = 4
 
 
 @record(slots=True)
@@ -131,12 +129,7 @@ def _what(step: Step) -> str:
     if step.action is Action.COPY:
         return "copy"
     node = step.node
-    if node.op.name != "fused":
-        return node.op.name
-    inside: list[Node] = [n for n in node.attrs["body"].graph.nodes if n.op.name not in ("param", "constant")]
-    names = list(dict.fromkeys(n.op.name for n in inside))
-    more = ", …" if len(names) > _NAMED_OPS else ""
-    return f"fused {', '.join(names[:_NAMED_OPS])}{more} ({len(inside)} op{'s' if len(inside) > 1 else ''})"
+    return f"fused {node.attrs['body'].summary}" if node.op.name == "fused" else node.op.name
 
 
 def _nbytes(plan: Plan, step: Step) -> int:

@@ -76,6 +76,9 @@ def _details(nodes: Sequence[Node], said: Said) -> list[str]:
         for texts in operands:
             text = texts.pop() if len(texts) == 1 else "…"
             details.append("·" if text is None else text)
+    bodies = {other.attrs["body"].summary for other in nodes if other.op.name == "fused"}
+    if bodies:
+        return [*details, bodies.pop() if len(bodies) == 1 else "…"]
     slices = {_slice_text(other) for other in nodes if other.op.name == "slice"}
     if slices:
         return [*details, slices.pop() if len(slices) == 1 else "[…]"]

@@ -64,6 +64,7 @@ def plan_dot(plan: Plan, *, expand: bool = False, background: str = "transparent
     right = max([page.left + page.width, *(tile.left + tile.width for tile in tiles)])
     lines = _heading(plan, page, right, len(tiles) - len(shown))
     lines += _bands(plan, page, parts, right)
+    lines += _chains(plan, page)
     lines += _step_lines(plan, names) if page.row == ROW else _step_numbers(plan, page)
     lines += [_tile_line(number, tile, page, parts, names) for number, tile in enumerate(shown)]
     head = f"digraph {dot.quoted(plan.graph.name)}"
@@ -195,6 +196,22 @@ def _bands(plan: Plan, page: Page, parts: dict[Node, Part], right: float) -> lis
             height = (stop - start) * page.row
             lines.append(_box(f"band {start}", -6, start * page.row, right + 12, height, look))
         start = stop
+    return lines
+
+
+def _chains(plan: Plan, page: Page) -> list[str]:
+    """A bar beside steps that threads go through row by row."""
+    lines = []
+    for number, chain in enumerate(plan.chains):
+        numbers = ", ".join(map(str, chain))
+        look = {
+            "style": "filled",
+            "fillcolor": QUIET,
+            "color": "#00000000",
+            "tooltip": f"row by row through the steps {numbers}",
+        }
+        top, height = chain[0] * page.row, (chain[-1] - chain[0] + 1) * page.row
+        lines.append(_box(f"chain {number}", -10, top + 2, 2.5, height - 4, look))
     return lines
 
 

@@ -109,7 +109,8 @@ class _Chain:
             arguments += step.arguments
         cost = sum(step.cost for step in self.steps)
         most = min(step.most for step in self.steps)
-        return NativeStep(SYMBOL, arguments, self.rows, cut, cost, (), most)
+        sources = tuple(dict.fromkeys(step.source for step in self.steps))
+        return NativeStep(SYMBOL, arguments, self.rows, cut, cost, (), most, sources=sources)
 
 
 def chained(steps: Sequence[NativeStep], address: Callable[[str], int]) -> list[NativeStep]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...compiler.ir.node import Graph, Node
 from ...compiler.ir.opdef import Kind
+from ...compiler.ir.record import replace
 from ...compiler.ir.types import ArrayType
 from ...compiler.kernel.lower import PARTIAL, REDUCTIONS, accumulator_of
 from ...compiler.passes.add_products import add_products
@@ -142,6 +143,8 @@ class NativeExecutor:
             for steps, cost in zip(self._chained, self._costs, strict=True)
         ]
         self.works_together = any(self._shares)
+        made = tuple(s.sources for steps in self._chained for s in steps if len(s.sources) > 1)
+        self.plan = replace(self.plan, chains=made)
         self._straight: Straight | None = None
 
     @property

@@ -35,7 +35,7 @@ class NativeStep:
 
     `cut` is at what multiples threads cut the range, 0 for not at all; the function needs that where it is
     `firm`, else other cuts are only slower. `most` bounds the pieces of a thread's share; `cost` estimates
-    nanoseconds; `source` is the number of the plan's step.
+    nanoseconds; `source` is the number of the plan's step, `sources` of several.
     """
 
     symbol: str
@@ -47,6 +47,7 @@ class NativeStep:
     most: int = 4
     firm: bool = False
     source: int = -1
+    sources: tuple[int, ...] = ()
 
     @property
     def grain(self) -> int:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tapeless as tl
+from tapeless.compiler.drawing.plan_dot import plan_dot
 from tapeless.compiler.kernel.collapse import collapse
 from tapeless.compiler.kernel.form import Affine, Arg, Compute, Kernel, Load, Loop, Store
 from tapeless.runtime.llvm import chains
@@ -179,3 +180,15 @@ def test_random_sequences_give_the_bits_of_one_thread(
         results += [np.vstack(compiled(x, w)) for _ in range(2)]
     for other in results[1:]:
         np.testing.assert_array_equal(other, results[0])
+
+
+def test_the_plan_and_its_picture_show_chains() -> None:
+    x, w = np.ones((200, 64)), np.eye(64)
+    plan = tl.compile(network, executor="native").plan(x, w, w)
+    (chain,) = plan.chains
+    assert [plan.steps[k].node.op.name for k in chain] == ["matmul", "fused", "matmul", "fused"]
+    assert f"row by row through the steps {', '.join(map(str, chain))}" in str(plan)
+    picture = plan_dot(plan)
+    assert "row by row through the steps" in picture
+    assert "multiply, tanh" in picture or "add, tanh" in picture
+    assert tl.compile(network, executor="numpy").plan(x, w, w).chains == ()
