@@ -19,7 +19,7 @@ from ..ir.record import record, replace
 from .form import Accumulate, Accumulator, Affine, Arg, Kernel, Load, Loop, Statement, Store
 from .lower import NotLowered, add, reach
 
-# Sums in registers at once; 32 registers hold them, the loaded vectors and a spread number.
+# Sums in registers at once where there are 32: these hold the sums, the loaded vectors and a spread number.
 TILE = 24
 UNROLLED = 8
 BLOCK = 16
@@ -48,6 +48,7 @@ def convolve_kernel(
     axes: Sequence[Axis],
     starts: tuple[int, int, int],
     spans: Sequence[tuple[int, int]],
+    registers: int = 32,
 ) -> Kernel:
     """The kernel of a contraction.
 
@@ -56,14 +57,15 @@ def convolve_kernel(
         axes: the iteration axes, the result's first.
         starts: the offset of the first element of a0 (left), a1 (right) and o0 (the result).
         spans: the ranges of elements that a0, a1 and o0 may touch.
+        registers: for how many vectors there is room.
 
     Where axes meet in the result it has to hold zeros before.
     """
-    return _Convolution(dtype, axes, starts, spans).run()
+    return _Convolution(dtype, axes, starts, spans, registers).run()
 
 
 def contraction_kernel(
-    node: Node, left: tuple[int, ...], right: tuple[int, ...], out: tuple[int, ...]
+    node: Node, left: tuple[int, ...], right: tuple[int, ...], out: tuple[int, ...], registers: int = 32
 ) -> Kernel:
     """The kernel of a `contract_windows` node; strides count elements."""
     attrs = node.attrs
@@ -86,7 +88,7 @@ def contraction_kernel(
     starts = _dot(attrs["left_start"], left), _dot(attrs["right_start"], right), _dot(start, out)
     shapes = node.inputs[0].shape, node.inputs[1].shape, node.shape
     spans = [reach(shape, own) for shape, own in zip(shapes, (left, right, out), strict=True)]
-    return convolve_kernel(node.dtype, axes, starts, spans)
+    return convolve_kernel(node.dtype, axes, starts, spans, registers)
 
 
 def _dot(steps: Sequence[int], strides: Sequence[int]) -> int:
@@ -107,6 +109,7 @@ class _Convolution:
         axes: Sequence[Axis],
         starts: tuple[int, int, int],
         spans: Sequence[tuple[int, int]],
+        registers: int,
     ) -> None:
         self.dtype = dtype
         axes = [axis for axis in axes if axis.extent > 1]
@@ -119,7 +122,8 @@ class _Convolution:
         kept = [axis for axis in rest if axis.out is not None]
         self.across = _largest([a for a in kept if a.left and not a.right])
         self.down = _largest([a for a in kept if a.right and not a.left])
-        sizes = _tile(self.across.extent if self.across else 1, self.down.extent if self.down else 1)
+        across, down = (axis.extent if axis else 1 for axis in (self.across, self.down))
+        sizes = _tile(across, down, registers)
         self.tile = {axis.name: n for axis, n in zip((self.across, self.down), sizes, strict=True) if axis}
         self.outer = [axis for axis in kept if axis not in (self.across, self.down)]
         self.args = tuple(
@@ -348,12 +352,15 @@ def _largest(axes: Sequence[Axis]) -> Axis | None:
     return max(axes, key=lambda axis: axis.extent, default=None)
 
 
-def _tile(across: int, down: int) -> tuple[int, int]:
+def _tile(across: int, down: int, registers: int) -> tuple[int, int]:
     """The sizes of a tile: the fewest loads in all, with its sums in registers."""
 
     def loads(size: tuple[int, int]) -> tuple[int, int]:
         i, j = size
         return -(-across // i) * -(-down // j) * (i + j), -(i * j)
 
-    sizes = [(i, j) for i in range(1, 9) for j in range(1, 9) if i * j <= TILE and i <= across and j <= down]
+    def fits(i: int, j: int) -> bool:
+        return i * j <= TILE if registers == 32 else i * j + i + 1 <= registers
+
+    sizes = [(i, j) for i in range(1, 9) for j in range(1, 9) if fits(i, j) and i <= across and j <= down]
     return min(sizes, key=loads)

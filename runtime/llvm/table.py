@@ -224,7 +224,7 @@ class TableBuilder:
 
     def windows(self, node: Node, inputs: Sequence[Value], output: Value) -> list[NativeStep]:
         left, right, out = (self.elements(v) for v in (*inputs, output))
-        made = contraction_kernel(node, left, right, out)
+        made = contraction_kernel(node, left, right, out, 32 if self.vector_bytes == 64 else 16)
         covers = made.args[-1].role == "out" and not node.attrs.get("result")
         zeros = [] if covers else [self.kernel(fill_kernel(node, out), [], [output])]
         return [*zeros, self.kernel(made, inputs, [output])]

@@ -87,18 +87,19 @@ CASES: dict[str, tuple[Any, ...]] = {
 
 
 def kernel_of(
-    left: tuple[int, ...], right: tuple[int, ...], with_attrs: Any, dtype: str
+    left: tuple[int, ...], right: tuple[int, ...], with_attrs: Any, dtype: str, registers: int = 32
 ) -> tuple[Any, Kernel]:
     b = Builder()
     x, y = (b.param(name, array_type(shape, np.dtype(dtype))) for name, shape in (("x", left), ("y", right)))
     node = b.contract_windows(x, y, **with_attrs)
-    return node, collapse(contraction_kernel(node, *(c_strides(s, 1) for s in (left, right, node.shape))))
+    strides = [c_strides(shape, 1) for shape in (left, right, node.shape)]
+    return node, collapse(contraction_kernel(node, *strides, registers))
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(("dtype", "registers"), [("f4", 32), ("f8", 32), ("f4", 16)])
 @pytest.mark.parametrize("case", CASES)
-def test_kernels_compute_what_the_op_means(case: str, dtype: str) -> None:
-    node, kernel = kernel_of(*CASES[case], dtype)
+def test_kernels_compute_what_the_op_means(case: str, dtype: str, registers: int) -> None:
+    node, kernel = kernel_of(*CASES[case], dtype, registers)
     verify_kernel(kernel)
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=shape).astype(dtype) for shape in CASES[case][:2])
@@ -121,6 +122,8 @@ def test_a_tile_of_sums_stays_in_registers(case: str) -> None:
     _, kernel = kernel_of(*CASES[case], "f4")
     assert 12 <= max(sums_of(kernel.body)) <= TILE
     assert kernel.parallel
+    _, kernel = kernel_of(*CASES[case], "f4", 16)
+    assert 8 <= max(sums_of(kernel.body)) <= 12
 
 
 @pytest.mark.parametrize(
