@@ -232,13 +232,15 @@ out:
     return f
 
 
-def packing_text(shape: Shape) -> str:
-    """`panels` and `turn` for the right operand, `strips` and `gather` for the left one."""
-    made = [
-        _copies(shape, "panels", [shape.lanes] * shape.width),
-        _turn(shape),
-        _copies(shape, "strips", pieces_of(shape.rows)),
-        _gather(shape),
-    ]
-    declared = dict.fromkeys(line for f in made for line in f.declared)
-    return "\n".join([*declared, *(line for f in made for line in f.lines)])
+# The functions, in the order in which a table has them: two for the right operand, two for the left one.
+PACKING = ("panels", "turn", "strips", "gather")
+
+
+def packing_text(shape: Shape, name: str) -> str:
+    """The text of one of PACKING."""
+    if name == "turn":
+        return _turn(shape).text()
+    if name == "gather":
+        return _gather(shape).text()
+    pieces = [shape.lanes] * shape.width if name == "panels" else pieces_of(shape.rows)
+    return _copies(shape, name, pieces).text()

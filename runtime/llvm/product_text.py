@@ -2,8 +2,8 @@
 
 `product(args, begin, end)` computes rows begin … end - 1 of a stack of products, counted through the stack.
 Blocks of rows run outside, then blocks of the summed axis, then panels of columns. A block of A, and a group
-of panels of B, are packed where they do not lie well. A tile is a function of its own, found in a table by
-its height and width.
+of panels of B, are packed where they do not lie well. Tiles and what packs are functions of their own, found
+in a table: a tile by its height and width, the others behind.
 
 An element's sum runs over k in one order, whatever rows a thread has, so results do not depend on the number
 of threads.
@@ -11,16 +11,17 @@ of threads.
 
 from __future__ import annotations
 
+from .packing_text import PACKING
 from .tile_text import TILE, Function, Shape
 
 # What describes a product, in i64. Distances count bytes; `inner` matrices lie `next` apart, and groups of so
 # many `far`. `packs` is 0 where panels of B are read in place, 1 where they are copied, 2 where transposed;
-# `strips` is 0 where A is read in place, 1 where its columns are contiguous and copied, 2 where it is copied
+# `copies` is 0 where A is read in place, 1 where its columns are contiguous and copied, 2 where it is copied
 # otherwise. `group` columns of B are copied at once. Copies lie in one of the `slots`, null without copies.
 FIELDS = (
     "rows", "columns", "depth", "a_row", "a_column", "b_row", "b_column", "c_row",
     "inner", "a_next", "b_next", "c_next", "a_far", "b_far", "c_far",
-    "alpha", "adds", "packs", "strips", "row_block", "depth_block", "group", "slots", "room", "tiles",
+    "alpha", "adds", "packs", "copies", "row_block", "depth_block", "group", "slots", "room", "tiles",
 )  # fmt: skip
 # Slots of memory for copies: whether one is taken is an i64 of `slots` in a line of its own, its memory for A
 # and for B lies in `room`. A thread looks for a free one from its own on, which its stack tells.
@@ -98,10 +99,6 @@ def product_text(shape: Shape) -> str:
     f = Function(shape)
     f.add(_panel(shape))
     f.add("""
-declare void @panels(ptr, ptr, i64, i64, i64, i64)
-declare void @turn(ptr, ptr, i64, i64, i64)
-declare void @strips(ptr, ptr, i64, i64, i64, i64)
-declare void @gather(ptr, ptr, i64, i64, i64, i64, i64)
 define void @product(ptr noalias readonly %args, i64 %begin, i64 %end) {
 entry:
   %stack_place = alloca i64, align 8
@@ -115,12 +112,14 @@ entry:
     for number, name in enumerate(FIELDS):
         kind = "ptr" if name in ("tiles", "slots", "room") else "i64"
         f.add(f"  %{name} = load {kind}, ptr {f.at('%fields', 8 * number)}, align 8")
+    for number, name in enumerate(PACKING, start=shape.tiles):
+        f.add(f"  %pack_{name} = load ptr, ptr {f.at('%tiles', 8 * number)}, align 8")
     narrow = "fptrunc double %wide to float" if shape.size == 4 else "fadd double %wide, -0.0"
     f.add(f"""
   %wide = bitcast i64 %alpha to double
   %factor = {narrow}
   %starts_adding = icmp ne i64 %adds, 0
-  %copies = icmp ne i64 %strips, 0
+  %copies_a = icmp ne i64 %copies, 0
   %copies_b = icmp ne i64 %packs, 0
   %no_slots = icmp eq ptr %slots, null
   br i1 %no_slots, label %begin_stack, label %claim
@@ -189,12 +188,13 @@ block:
   %b_block = getelementptr i8, ptr %b_start, i64 %b_far_in
   %strip = mul nsw i64 %kcount, {shape.rows * shape.size}
   %packed_panel = mul nsw i64 %kcount, {shape.panel * shape.size}
-  switch i64 %strips, label %gathering [ i64 0, label %begin_panels i64 1, label %copying_a ]
+  switch i64 %copies, label %gathering [ i64 0, label %begin_panels i64 1, label %copying_a ]
 copying_a:
-  call void @strips(ptr %memory, ptr %a_block, i64 %a_column, i64 %kcount, i64 %count, i64 %strip)
+  call void %pack_strips(ptr %memory, ptr %a_block, i64 %a_column, i64 %kcount, i64 %count, i64 %strip)
   br label %begin_panels
 gathering:
-  call void @gather(ptr %memory, ptr %a_block, i64 %a_row, i64 %a_column, i64 %kcount, i64 %count, i64 %strip)
+  call void %pack_gather(ptr %memory, ptr %a_block, i64 %a_row, i64 %a_column, i64 %kcount, i64 %count,
+                         i64 %strip)
   br label %begin_panels
 begin_panels:
   %a_used = phi ptr [ %a_block, %block ], [ %memory, %copying_a ], [ %memory, %gathering ]
@@ -216,7 +216,7 @@ begin_panel:
   %c_panel = getelementptr i8, ptr %c_start, i64 %c_aside
   switch i64 %packs, label %turning [ i64 0, label %ready i64 1, label %copying ]
 turning:
-  call void @turn(ptr %b_memory, ptr %b_panel, i64 %b_column, i64 %kcount, i64 %jcount)
+  call void %pack_turn(ptr %b_memory, ptr %b_panel, i64 %b_column, i64 %kcount, i64 %jcount)
   br label %ready
 copying:
   %is_end = icmp eq i64 %j, %group_end
@@ -225,7 +225,7 @@ copying_group:
   %gc = icmp slt i64 %jleft, %group
   %gcount = select i1 %gc, i64 %jleft, i64 %group
   %group_after = add nsw i64 %j, %group
-  call void @panels(ptr %b_memory, ptr %b_panel, i64 %b_row, i64 %kcount, i64 %gcount, i64 %packed_panel)
+  call void %pack_panels(ptr %b_memory, ptr %b_panel, i64 %b_row, i64 %kcount, i64 %gcount, i64 %packed_panel)
   br label %ready
 ready:
   %b_packed = phi ptr [ null, %begin_panel ], [ %b_memory, %turning ], [ %in_group, %copying ],
@@ -240,7 +240,7 @@ ready:
   %before = sub nsw i64 %vectors, 1
   %used = mul nsw i64 %before, {shape.lanes}
   %last = sub nsw i64 %jcount, %used
-  call void @panel(ptr %tiles, i64 %vectors, i64 %count, i1 %copies, ptr %a_used, i64 %a_row, i64 %a_column,
+  call void @panel(ptr %tiles, i64 %vectors, i64 %count, i1 %copies_a, ptr %a_used, i64 %a_row, i64 %a_column,
                    ptr %b_used, i64 %b_step, ptr %c_panel, i64 %c_row, i64 %kcount, i64 %last,
                    {shape.real} %factor, i1 %plus)
   br label %panels

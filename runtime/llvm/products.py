@@ -19,7 +19,7 @@ from ...compiler.ir.record import record
 from . import cache, engine
 from .matrices import Argument
 from .native_step import Touch
-from .packing_text import packing_text
+from .packing_text import PACKING, packing_text
 from .product_text import A_BYTES, B_BYTES, FIELDS, SLOT_BYTES, SLOTS, product_text
 from .tile_text import Shape, shape_of, tile_text
 
@@ -30,46 +30,56 @@ BLOCK_BYTES = 256 << 10
 
 
 class Code:
-    """The functions of a dtype; tiles are made when a plan first needs them and stay for good.
+    """The functions of a dtype, made when a plan first needs them; they stay for good.
 
-    `product` is the address of the function, once what is `missing` was loaded.
+    `table` has the addresses of tiles and of what packs; `product` is that of the whole, once what is
+    `missing` was loaded.
     """
 
     def __init__(self, dtype: np.dtype[Any], vector_bytes: int) -> None:
         self.shape = shape_of(dtype, vector_bytes)
         self.lock = threading.Lock()
-        self.tiles = np.zeros(self.shape.width * len(self.shape.heights), np.int64)
+        self.table = np.zeros(self.shape.tiles + len(PACKING), np.int64)
         self.product = 0
         self._libraries: list[engine.Library] = []
-        self._wanted: dict[int, tuple[int, int]] = {}
+        self._wanted: dict[int, str] = {}
 
-    def need(self, rows: int, columns: int, strips: bool) -> None:
-        """A product needs its tiles, and those of its pieces."""
+    def need(self, rows: int, columns: int, packs: int, copies: int) -> None:
+        """A product needs its tiles, those of its pieces, and what packs its operands, as FIELDS has it."""
         cut = self.shape.cut(rows)
         pieces = {rows, *range(cut, min(rows, 12 * cut), cut), *range(rows % cut, min(rows, 12 * cut), cut)}
-        levels = {level for piece in pieces for level in _levels(piece, self.shape, strips)}
+        levels = {level for piece in pieces for level in _levels(piece, self.shape, copies > 0)}
+        names = {
+            self.shape.width * level + width - 1: f"tile_{self.shape.heights[level]}_{width}"
+            for level in levels
+            for width in _widths(columns, self.shape)
+        }
+        packing = [packs - 1] * (packs > 0) + [copies + 1] * (copies > 0)
+        names |= {self.shape.tiles + k: PACKING[k] for k in packing}
         with self.lock:
-            for level in levels:
-                for width in _widths(columns, self.shape):
-                    place = self.shape.width * level + width - 1
-                    if not self.tiles[place]:
-                        self._wanted[place] = self.shape.heights[level], width
+            self._wanted |= {place: name for place, name in names.items() if not self.table[place]}
 
     def missing(self) -> list[cache.Part]:
         """What is needed and not made: at most one part for `cache.load_together`."""
         with self.lock:
             wanted = dict(self._wanted)
-            modules = [(tile_text(self.shape, *tile), 1) for tile in wanted.values()]
+            modules = [(self._text(name), 1) for name in wanted.values()]
             if not self.product:
-                modules += [(packing_text(self.shape), 1), (product_text(self.shape), 0)]
+                modules.append((product_text(self.shape), 0))
         return [(modules, partial(self._load, wanted))] if modules else []
 
-    def _load(self, wanted: dict[int, tuple[int, int]], codes: list[bytes]) -> None:
+    def _text(self, name: str) -> str:
+        if name in PACKING:
+            return packing_text(self.shape, name)
+        _, height, width = name.split("_")
+        return tile_text(self.shape, int(height), int(width))
+
+    def _load(self, wanted: dict[int, str], codes: list[bytes]) -> None:
         library = engine.Library(codes, {})
         with self.lock:
             self._libraries.append(library)
-            for place, (height, width) in wanted.items():
-                self.tiles[place] = library.address(f"tile_{height}_{width}")
+            for place, name in wanted.items():
+                self.table[place] = library.address(name)
                 self._wanted.pop(place, None)
             if len(codes) > len(wanted):
                 self.product = library.address("product")
@@ -130,15 +140,15 @@ def describe(
     size = made.shape.size
     depth = -(-k // -(-k // DEPTH))
     height, wide = made.shape.rows, made.shape.panel
-    packs, strips = _copied(made.shape, m, n, a, b)
-    made.need(m, n, strips > 0)
-    rows = _part(m, (A_BYTES if strips else BLOCK_BYTES) // (depth * size), height)
+    packs, copies = _copied(made.shape, m, n, a, b)
+    made.need(m, n, packs, copies)
+    rows = _part(m, (A_BYTES if copies else BLOCK_BYTES) // (depth * size), height)
     group = _part(n, B_BYTES // (depth * size), wide)
-    slots, room = _slots() if packs or strips else (0, 0)
+    slots, room = _slots() if packs or copies else (0, 0)
     known = {
         "rows": m, "columns": n, "depth": k, "inner": inner, "alpha": bits(alpha), "adds": int(adds),
-        "packs": packs, "strips": strips, "row_block": rows, "depth_block": depth, "group": group,
-        "slots": slots, "room": room, "tiles": made.tiles.ctypes.data,
+        "packs": packs, "copies": copies, "row_block": rows, "depth_block": depth, "group": group,
+        "slots": slots, "room": room, "tiles": made.table.ctypes.data,
         "a_row": a.row, "a_column": a.column, "b_row": b.row, "b_column": b.column, "c_row": c.row,
         "a_next": a.next, "b_next": b.next, "c_next": c.next, "a_far": a.far, "b_far": b.far, "c_far": c.far,
     }  # fmt: skip

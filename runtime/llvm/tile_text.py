@@ -29,6 +29,11 @@ class Shape:
         """The rows of tiles, from one up; what the highest leave is cut into these."""
         return 1, 2, 4, self.rows
 
+    @property
+    def tiles(self) -> int:
+        """How many tiles there are, of every height and width."""
+        return len(self.heights) * self.width
+
     def cut(self, rows: int) -> int:
         """At what multiples of rows a product may be cut: pieces of few rows are as high as lower tiles."""
         return 4 if self.rows == 6 and rows < 64 else self.rows
@@ -171,9 +176,15 @@ done:
   %added = zext i1 %adds to i64
   %end = or i64 %kind, %added""")
     alpha = f.spread("%alpha")
-    f.add("  switch i64 %end, label %set [ i64 1, label %add i64 2, label %set_all i64 3, label %add_all ]")
-    # Masked stores take ten times as long as others on some CPUs.
-    for label in ("set", "add", "set_all", "add_all"):
+    ends = ["set", "add"]
+    if shape.rows == 6:  # masked stores take ten times as long as others on some CPUs of narrow vectors
+        ends += ["set_all", "add_all"]
+        f.add(
+            "  switch i64 %end, label %set [ i64 1, label %add i64 2, label %set_all i64 3, label %add_all ]"
+        )
+    else:
+        f.add("  br i1 %adds, label %add, label %set")
+    for label in ends:
         f.add(f"{label}:")
         for i, j in places:
             place = f.at(lines[i], j * shape.lanes * shape.size)
