@@ -123,11 +123,12 @@ class NativeExecutor:
         self._texts = builder.module_texts()
         self._outside, self._descriptions = builder.code.outside, builder.code.descriptions
         self._library: engine.Library | None = None
-        shared = [part for code in self._outside.values() for part in code.missing()]
+        made = dict.fromkeys(code for code, _ in self._outside.values())
+        shared = [part for code in made for part in code.missing()]
         cache.load_together([(self._texts, self._load), *shared, *walker.missing()])
         self.arena_bytes = builder.arena_bytes
         self._checks = list(builder.checks)
-        self._addresses = {symbol: code.product for symbol, code in self._outside.items()}
+        self._addresses = {symbol: code.address[frame] for symbol, (code, frame) in self._outside.items()}
         self._tables = [self._table(s.native) if s.step is None else None for s in self.segments]
         self._enter, self._alive = walker.enter()
         self._pool: list[_Instance] = []
@@ -143,8 +144,8 @@ class NativeExecutor:
             for steps, cost in zip(self._chained, self._costs, strict=True)
         ]
         self.works_together = any(self._shares)
-        made = tuple(s.sources for steps in self._chained for s in steps if len(s.sources) > 1)
-        self.plan = replace(self.plan, chains=made)
+        together = tuple(s.sources for steps in self._chained for s in steps if len(s.sources) > 1)
+        self.plan = replace(self.plan, chains=together)
         self._straight: Straight | None = None
 
     @property

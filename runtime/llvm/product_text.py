@@ -11,6 +11,8 @@ of threads.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .packing_text import PACKING
 from .tile_text import TILE, Function, Shape
 
@@ -91,6 +93,67 @@ out:
 }}"""
 
 
+def direct_text(shape: Shape) -> str:
+    """`direct`: the same for one product whose operands are read in place, in one block of the summed axis.
+
+    Small products take hardly longer than what stands around their tiles, so it does as little as can be.
+    """
+    f = Function(shape)
+    f.add(_panel(shape))
+    f.add("""
+define void @direct(ptr noalias readonly %args, i64 %begin, i64 %end) {
+entry:
+  %a = load ptr, ptr %args, align 8
+  %pb = getelementptr ptr, ptr %args, i64 1
+  %b = load ptr, ptr %pb, align 8
+  %pc = getelementptr ptr, ptr %args, i64 2
+  %c = load ptr, ptr %pc, align 8
+  %pd = getelementptr ptr, ptr %args, i64 3
+  %fields = load ptr, ptr %pd, align 8""")
+    _load_fields(f, ("columns", "depth", "a_row", "a_column", "b_row", "c_row", "alpha", "adds", "tiles"))
+    f.add(f"""
+  %plus = icmp ne i64 %adds, 0
+  %count = sub nsw i64 %end, %begin
+  %skip_a = mul nsw i64 %begin, %a_row
+  %skip_c = mul nsw i64 %begin, %c_row
+  %a_rows = getelementptr i8, ptr %a, i64 %skip_a
+  %c_rows = getelementptr i8, ptr %c, i64 %skip_c
+  br label %panels
+panels:
+  %left = phi i64 [ %columns, %entry ], [ %rest, %panels ]
+  %b_panel = phi ptr [ %b, %entry ], [ %b_next, %panels ]
+  %c_panel = phi ptr [ %c_rows, %entry ], [ %c_next, %panels ]
+  %partial = icmp slt i64 %left, {shape.panel}
+  %here = select i1 %partial, i64 %left, i64 {shape.panel}
+  %full = add nsw i64 %here, {shape.lanes - 1}
+  %vectors = sdiv i64 %full, {shape.lanes}
+  %before = sub nsw i64 %vectors, 1
+  %used = mul nsw i64 %before, {shape.lanes}
+  %last = sub nsw i64 %here, %used
+  call void @panel(ptr %tiles, i64 %vectors, i64 %count, i1 false, ptr %a_rows, i64 %a_row, i64 %a_column,
+                   ptr %b_panel, i64 %b_row, ptr %c_panel, i64 %c_row, i64 %depth, i64 %last,
+                   {shape.real} %factor, i1 %plus)
+  %rest = sub nsw i64 %left, {shape.panel}
+  %b_next = getelementptr i8, ptr %b_panel, i64 {shape.panel * shape.size}
+  %c_next = getelementptr i8, ptr %c_panel, i64 {shape.panel * shape.size}
+  %more = icmp sgt i64 %rest, 0
+  br i1 %more, label %panels, label %out
+out:
+  ret void
+}}""")
+    return f.text()
+
+
+def _load_fields(f: Function, names: Sequence[str]) -> None:
+    """Values of fields under their names, and alpha as `%factor`."""
+    for name in names:
+        kind = "ptr" if name in ("tiles", "slots", "room") else "i64"
+        f.add(f"  %{name} = load {kind}, ptr {f.at('%fields', 8 * FIELDS.index(name))}, align 8")
+    f.add("  %wide = bitcast i64 %alpha to double")
+    narrow = "fptrunc double %wide to float" if f.shape.size == 4 else "fadd double %wide, -0.0"
+    f.add(f"  %factor = {narrow}")
+
+
 def product_text(shape: Shape) -> str:
     """`product`: through the stack, blocks of rows, blocks of the summed axis, panels.
 
@@ -109,15 +172,10 @@ entry:
   %c = load ptr, ptr %pc, align 8
   %pd = getelementptr ptr, ptr %args, i64 3
   %fields = load ptr, ptr %pd, align 8""")
-    for number, name in enumerate(FIELDS):
-        kind = "ptr" if name in ("tiles", "slots", "room") else "i64"
-        f.add(f"  %{name} = load {kind}, ptr {f.at('%fields', 8 * number)}, align 8")
+    _load_fields(f, FIELDS)
     for number, name in enumerate(PACKING, start=shape.tiles):
         f.add(f"  %pack_{name} = load ptr, ptr {f.at('%tiles', 8 * number)}, align 8")
-    narrow = "fptrunc double %wide to float" if shape.size == 4 else "fadd double %wide, -0.0"
     f.add(f"""
-  %wide = bitcast i64 %alpha to double
-  %factor = {narrow}
   %starts_adding = icmp ne i64 %adds, 0
   %copies_a = icmp ne i64 %copies, 0
   %copies_b = icmp ne i64 %packs, 0

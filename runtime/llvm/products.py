@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from . import cache, engine
 from .matrices import Argument
 from .native_step import Touch
 from .packing_text import PACKING, packing_text
-from .product_text import A_BYTES, B_BYTES, FIELDS, SLOT_BYTES, SLOTS, product_text
+from .product_text import A_BYTES, B_BYTES, FIELDS, SLOT_BYTES, SLOTS, direct_text, product_text
 from .tile_text import Shape, shape_of, tile_text
 
 # The longest block of the summed axis: a panel and the rows of a tile stay in the first cache.
@@ -32,20 +32,21 @@ BLOCK_BYTES = 256 << 10
 class Code:
     """The functions of a dtype, made when a plan first needs them; they stay for good.
 
-    `table` has the addresses of tiles and of what packs; `product` is that of the whole, once what is
-    `missing` was loaded.
+    `table` has the addresses of tiles and of what packs, `address` those of `product` and `direct`, once what
+    is `missing` was loaded.
     """
 
     def __init__(self, dtype: np.dtype[Any], vector_bytes: int) -> None:
         self.shape = shape_of(dtype, vector_bytes)
         self.lock = threading.Lock()
         self.table = np.zeros(self.shape.tiles + len(PACKING), np.int64)
-        self.product = 0
+        self.address = {"product": 0, "direct": 0}
         self._libraries: list[engine.Library] = []
         self._wanted: dict[int, str] = {}
+        self._frames: set[str] = set()
 
-    def need(self, rows: int, columns: int, packs: int, copies: int) -> None:
-        """A product needs its tiles, those of its pieces, and what packs its operands, as FIELDS has it."""
+    def need(self, frame: str, rows: int, columns: int, packs: int = 0, copies: int = 0) -> None:
+        """A product needs `frame`, its tiles, those of its pieces, and what packs, as FIELDS has it."""
         cut = self.shape.cut(rows)
         pieces = {rows, *range(cut, min(rows, 12 * cut), cut), *range(rows % cut, min(rows, 12 * cut), cut)}
         levels = {level for piece in pieces for level in _levels(piece, self.shape, copies > 0)}
@@ -58,15 +59,16 @@ class Code:
         names |= {self.shape.tiles + k: PACKING[k] for k in packing}
         with self.lock:
             self._wanted |= {place: name for place, name in names.items() if not self.table[place]}
+            if not self.address[frame]:
+                self._frames.add(frame)
 
     def missing(self) -> list[cache.Part]:
         """What is needed and not made: at most one part for `cache.load_together`."""
         with self.lock:
-            wanted = dict(self._wanted)
+            wanted, frames = dict(self._wanted), sorted(self._frames)
             modules = [(self._text(name), 1) for name in wanted.values()]
-            if not self.product:
-                modules.append((product_text(self.shape), 0))
-        return [(modules, partial(self._load, wanted))] if modules else []
+            modules += [_FRAMES[frame](self.shape) for frame in frames]
+        return [(modules, partial(self._load, wanted, frames))] if modules else []
 
     def _text(self, name: str) -> str:
         if name in PACKING:
@@ -74,15 +76,23 @@ class Code:
         _, height, width = name.split("_")
         return tile_text(self.shape, int(height), int(width))
 
-    def _load(self, wanted: dict[int, str], codes: list[bytes]) -> None:
+    def _load(self, wanted: dict[int, str], frames: list[str], codes: list[bytes]) -> None:
         library = engine.Library(codes, {})
         with self.lock:
             self._libraries.append(library)
             for place, name in wanted.items():
                 self.table[place] = library.address(name)
                 self._wanted.pop(place, None)
-            if len(codes) > len(wanted):
-                self.product = library.address("product")
+            for frame in frames:
+                self.address[frame] = library.address(frame)
+                self._frames.discard(frame)
+
+
+# What stands around tiles, with its level. Large products spend their time in tiles.
+_FRAMES: dict[str, Callable[[Shape], tuple[str, int]]] = {
+    "product": lambda shape: (product_text(shape), 0),
+    "direct": lambda shape: (direct_text(shape), 1),
+}
 
 
 def _levels(rows: int, shape: Shape, strips: bool) -> Iterator[int]:
@@ -111,6 +121,13 @@ def code(dtype: np.dtype[Any]) -> Code:
         return _codes[dtype.char]
 
 
+def frame_of(shape: Shape, product: tuple[int, int, int], a: Operand, b: Operand, count: int) -> str:
+    """Which function runs a product of m × n results that sum over k, of which there are so many."""
+    m, n, k = product
+    direct = count == 1 and k <= DEPTH and _copied(shape, m, n, a, b) == (0, 0)
+    return "direct" if direct else "product"
+
+
 @record
 class Operand:
     """A matrix in a stack: byte strides of its rows and columns, and of the two axes of the stack."""
@@ -130,8 +147,9 @@ def describe(
     inner: int = 1,
     alpha: float = 1.0,
     adds: bool = False,
+    frame: str = "product",
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The description that `made.product` reads, for m × n results that sum over k: `shape` is (m, n, k).
+    """The description that a frame reads, for m × n results that sum over k: `shape` is (m, n, k).
 
     C becomes alpha A B, or C + alpha A B where it adds. Columns of C are contiguous, and of B either its rows
     or its columns.
@@ -141,7 +159,7 @@ def describe(
     depth = -(-k // -(-k // DEPTH))
     height, wide = made.shape.rows, made.shape.panel
     packs, copies = _copied(made.shape, m, n, a, b)
-    made.need(m, n, packs, copies)
+    made.need(frame, m, n, packs, copies)
     rows = _part(m, (A_BYTES if copies else BLOCK_BYTES) // (depth * size), height)
     group = _part(n, B_BYTES // (depth * size), wide)
     slots, room = _slots() if packs or copies else (0, 0)

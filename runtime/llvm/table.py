@@ -61,7 +61,7 @@ class Code:
     kernels: dict[str, str] = field(default_factory=dict)
     lowered: dict[Any, list[Printed]] = field(default_factory=dict)
     gemms: dict[str, None] = field(default_factory=dict)
-    outside: dict[str, products.Code] = field(default_factory=dict)
+    outside: dict[str, tuple[products.Code, str]] = field(default_factory=dict)
     descriptions: list[Any] = field(default_factory=list)
     modules: dict[int, tuple[Module, Module]] = field(default_factory=dict)
 
@@ -321,11 +321,12 @@ class TableBuilder:
         )
         dtype = output.type.dtype
         made = products.code(dtype)
-        described = products.describe(made, (m, n, k), a, b, c, near[0], alpha, adds)
-        self.code.descriptions.append(described)
-        symbol = f"product_{dtype.char}"
-        self.code.outside[symbol] = made
         count = far[0] * near[0]
+        frame = products.frame_of(made.shape, (m, n, k), a, b, count)
+        described = products.describe(made, (m, n, k), a, b, c, near[0], alpha, adds, frame)
+        self.code.descriptions.append(described)
+        symbol = f"{frame}_{dtype.char}"
+        self.code.outside[symbol] = made, frame
         cost = count * 2 * m * n * k / (100 if dtype.char == "f" else 50)
         cut = made.shape.cut(m)
         if m % cut and count > 1:

@@ -57,12 +57,14 @@ def run(made: products.Code, x: Any, y: Any, out: Any, alpha: float, adds: bool,
     *stack, m, n = out.shape
     inner = stack[-1] if stack else 1
     shape = m, n, x.shape[-1]
-    fields = products.describe(made, shape, *map(operand, (x, y, out)), inner, alpha, adds)
+    a, b, c = map(operand, (x, y, out))
+    frame = products.frame_of(made.shape, shape, a, b, int(np.prod(stack)))
+    fields = products.describe(made, shape, a, b, c, inner, alpha, adds, frame)
     cache.load_together(made.missing())
     assert made.missing() == []
     pointers = [array.ctypes.data for array in (x, y, out, fields)]
     block = np.array(pointers, np.int64)
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(made.product)
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(made.address[frame])
     rows = int(np.prod(out.shape[:-1]))
     edges = sorted({0, rows, *(cut for cut in cuts if cut < rows)})
     for begin, end in pairwise(edges):
