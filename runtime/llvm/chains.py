@@ -16,6 +16,9 @@ from .native_step import NativeStep
 # How many steps a chain has at the most, and arguments, among which are three numbers for each step; and how
 # many rows at the least, so that threads find enough to share.
 MOST_STEPS, MOST_ARGUMENTS, LEAST_ROWS = 24, 256, 8
+# Nanoseconds from which on a chain is shared of which no step is: what others made for all rows lies in the
+# cache of the thread that made it.
+LEAST_CHAIN = 8 * LEAST_SHARED
 SYMBOL = "chain"
 TEXT = """
 define void @chain(ptr %args, i64 %begin, i64 %end) {
@@ -127,6 +130,6 @@ def chained(steps: Sequence[NativeStep], address: Callable[[str], int]) -> list[
             found.append(chain)
             continue
         made = chain.step(address)
-        pays = len(chain.steps) > 1 and made.cost > LEAST_SHARED and made.end > made.cut
-        found += [made] if pays else chain.steps
+        pays = made.cost > LEAST_CHAIN or any(step.grain for step in chain.steps)
+        found += [made] if pays and len(chain.steps) > 1 and made.end > made.cut else chain.steps
     return found
