@@ -24,7 +24,7 @@ from ..ir.types import ArrayType
 from ..ir.visit import rebuild
 
 STEP, PARTS = 64, 32
-LARGE = 1 << 20
+LARGE = 1 << 17
 FEW_KEPT = 32
 
 

@@ -34,10 +34,11 @@ from .costs import code_level, kernel_cost
 from .matrices import Argument, merged, moved, orientation, turned
 from .native_step import PARTIAL_BYTES, NativeStep, Printed, reaches
 from .printer import print_kernel
+from .product_text import FIELDS
 from .types import NotPrintable
 from .written import Module
 
-# Rows of a product for each piece of a thread's share: every piece reads the right operand, or transposes it.
+# Rows of a product for each piece of a thread's share: every piece reads the right operand, or copies it.
 DIRECT_ROWS, PACKED_ROWS = 128, 256
 
 
@@ -331,7 +332,7 @@ class TableBuilder:
         cut = made.shape.cut(m)
         if m % cut and count > 1:
             cut = m
-        fewest = PACKED_ROWS if b_column != size else DIRECT_ROWS
+        fewest = PACKED_ROWS if described[FIELDS.index("packs")] else DIRECT_ROWS
         most = max(1, min(4, m // fewest)) if count == 1 else 4
         places = [self.place(v) for v in (x, y, output)]
         outer = [tuple(s[v] for _, s in around) for v in range(3)]
