@@ -4,9 +4,10 @@ A block is a range of one summed axis, chosen by its length alone, so the result
 number of threads, and sums over one axis fuse into one pass. What is decided here by cost:
 
 - A sum over one axis that keeps others has a loop over those to share, and needs no cut as long as its
-  operand stays in the cache. It is cut where that is larger than LARGE bytes and the axis is the first one,
-  so that a block of whole rows is read at a time. Products are cut along another axis that is much the
-  longest, too, if few sums are kept or the matrix is summed the other way as well: both are one pass then.
+  operand stays in the cache of a core. It is cut where that is larger than LARGE bytes and the axis is the
+  first one, so that a block of whole rows is read at a time, by the thread that made them. Products are cut
+  along another axis that is much the longest, too, if few sums are kept or the matrix is summed the other way
+  as well: both are one pass then.
 - A sum over all axes is cut where another sum along an axis of that length is, to be made in the same pass.
   Alone it is left to `kernel/split.py`.
 - The axis has at least two blocks of STEP, and there are about PARTS of them.
