@@ -238,5 +238,6 @@ def test_gradients_of_random_programs(analytic: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("analytic", [True, False], ids=["complex_steps", "differences"])
-def test_gradients_of_long_random_programs(analytic: bool) -> None:
+def test_gradients_of_long_random_programs(analytic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAPELESS_EXECUTOR", "numpy")  # native code of long programs takes long to make
     check(examples=150, length=16, analytic=analytic)
