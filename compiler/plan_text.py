@@ -24,8 +24,13 @@ def plan_text(plan: Plan) -> str:
         f" intermediates"
     )
     for chain in plan.chains:
-        lines.append(f"row by row through the steps {', '.join(map(str, chain))}")
+        lines.append(chain_text(chain))
     return "\n".join(lines)
+
+
+def chain_text(chain: tuple[int, ...]) -> str:
+    """What a line, or a picture, says of steps that are a chain."""
+    return f"row by row through the steps {', '.join(map(str, chain))}"
 
 
 def _row(plan: Plan, number: int, step: Step, table: dict[Node, str]) -> tuple[str, str, str]:

@@ -12,6 +12,7 @@ from ..ir.node import Node
 from ..ir.record import record
 from ..ir.text import names as names_of
 from ..plan import Action, Place, Plan, Step
+from ..plan_text import chain_text
 from . import dot
 from .labels import op_label, scalar_text, shorten, source_line
 from .parts import Part, parts_of
@@ -203,12 +204,11 @@ def _chains(plan: Plan, page: Page) -> list[str]:
     """A bar beside steps that threads go through row by row."""
     lines = []
     for number, chain in enumerate(plan.chains):
-        numbers = ", ".join(map(str, chain))
         look = {
             "style": "filled",
             "fillcolor": QUIET,
             "color": "#00000000",
-            "tooltip": f"row by row through the steps {numbers}",
+            "tooltip": chain_text(chain),
         }
         top, height = chain[0] * page.row, (chain[-1] - chain[0] + 1) * page.row
         lines.append(_box(f"chain {number}", -10, top + 2, 2.5, height - 4, look))
