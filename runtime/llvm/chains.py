@@ -112,7 +112,7 @@ class _Chain:
             arguments += step.arguments
         cost = sum(step.cost for step in self.steps)
         most = min(step.most for step in self.steps)
-        sources = tuple(dict.fromkeys(step.source for step in self.steps))
+        sources = tuple(dict.fromkeys(number for step in self.steps for number in step.sources))
         return NativeStep(SYMBOL, arguments, self.rows, cut, cost, (), most, sources=sources)
 
 

@@ -128,7 +128,7 @@ class NativeExecutor:
         cache.load_together([(self._texts, self._load), *shared, *walker.missing()])
         self.arena_bytes = builder.arena_bytes
         self._checks = list(builder.checks)
-        self._addresses = {symbol: code.address[frame] for symbol, (code, frame) in self._outside.items()}
+        self._addresses = {symbol: code.address(frame) for symbol, (code, frame) in self._outside.items()}
         self._tables = [self._table(s.native) if s.step is None else None for s in self.segments]
         self._enter, self._alive = walker.enter()
         self._pool: list[_Instance] = []

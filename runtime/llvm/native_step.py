@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ...compiler.ir.record import record
-from ...compiler.kernel.form import Affine, Kernel, Load, Loop, Statement, Store
+from ...compiler.kernel.form import Affine, Kernel, Load, Loop, Store
+from ...compiler.kernel.lower import reach
 from ...compiler.kernel.split import MOST_PIECES
+from ...compiler.kernel.statements import flat
 from ...compiler.plan import Value
 from .costs import LEAST_PIECE, LEAST_SHARED
 from .matrices import Argument
@@ -35,7 +37,7 @@ class NativeStep:
 
     `cut` is at what multiples threads cut the range, 0 for not at all; the function needs that where it is
     `firm`, else other cuts are only slower. `most` bounds the pieces of a thread's share; `cost` estimates
-    nanoseconds; `source` is the number of the plan's step, `sources` of several.
+    nanoseconds; `sources` are the numbers of the plan's steps.
     """
 
     symbol: str
@@ -46,7 +48,6 @@ class NativeStep:
     touches: tuple[Touch, ...]
     most: int = 4
     firm: bool = False
-    source: int = -1
     sources: tuple[int, ...] = ()
 
     @property
@@ -89,12 +90,11 @@ class Printed:
                 places[name] = 0, partial + PARTIAL_BYTES * int(name[1:])
         arguments = [places.get(name, (-1, 0)) for name in self.names]
         touches = []
-        for reach in self.reaches:
-            base, offset = arguments[reach.base]
+        for touch in self.reaches:
+            base, offset = arguments[touch.base]
             if base >= 0:
-                touches.append(
-                    Touch(base, offset + reach.low, offset + reach.high, reach.pitch, reach.writes)
-                )
+                low, high = offset + touch.low, offset + touch.high
+                touches.append(Touch(base, low, high, touch.pitch, touch.writes))
         return NativeStep(self.symbol, arguments, self.end, self.cut, self.cost, tuple(touches))
 
 
@@ -102,37 +102,23 @@ def reaches(kernel: Kernel) -> tuple[Touch, ...]:
     """What an iteration of a kernel's last loop touches, one for each argument."""
     outer = kernel.body[-1]
     variable = outer.variable if isinstance(outer, Loop) else ""
+    statements = list(flat(kernel.body))
+    extents = {s.variable: s.extent for s in statements if isinstance(s, Loop)} | {variable: 1}
     found = []
-    accesses = list(_accesses(kernel.body, {}))
     for number, arg in enumerate(kernel.args):
-        own = [access for access in accesses if access[0].arg == arg.name]
-        writes = any(isinstance(statement, Store) for statement, _ in own)
-        pitches = {statement.at.stride(variable) for statement, _ in own}
+        own = [s for s in statements if isinstance(s, Load | Store) and s.arg == arg.name]
+        pitches = {s.at.stride(variable) for s in own}
         low, high, pitch = arg.low, arg.high, 0
-        if len(pitches) == 1 and 0 not in pitches and all(s.index is None for s, _ in own):
+        if len(pitches) == 1 and 0 not in pitches and all(s.index is None for s in own):
             (pitch,) = pitches
-            ends = [_reach(statement.at, extents, variable) for statement, extents in own]
-            low, high = min(e[0] for e in ends), max(e[1] for e in ends) + 1
-        size = arg.dtype.itemsize
+            ends = [_ends(s.at, extents) for s in own]
+            low, high = min(e[0] for e in ends), max(e[1] for e in ends)
+        size, writes = arg.dtype.itemsize, any(isinstance(s, Store) for s in own)
         found.append(Touch(number, low * size, high * size, pitch * size, writes))
     return tuple(found)
 
 
-def _accesses(
-    statements: Sequence[Statement], extents: dict[str, int]
-) -> Iterator[tuple[Load | Store, dict[str, int]]]:
-    for statement in statements:
-        if isinstance(statement, Loop):
-            yield from _accesses(statement.body, extents | {statement.variable: statement.extent})
-        elif isinstance(statement, Load | Store):
-            yield statement, extents
-
-
-def _reach(at: Affine, extents: dict[str, int], outer: str) -> tuple[int, int]:
-    """The least and the greatest element of an access in the first iteration of the outer loop."""
-    low = high = at.offset
-    for name, stride in at.strides:
-        if name != outer:
-            reach = stride * (extents[name] - 1)
-            low, high = low + min(reach, 0), high + max(reach, 0)
-    return low, high
+def _ends(at: Affine, extents: Mapping[str, int]) -> tuple[int, int]:
+    """The range of elements of a place, for loops of these lengths."""
+    low, high = reach([extents[name] for name, _ in at.strides], [stride for _, stride in at.strides])
+    return at.offset + low, at.offset + high

@@ -93,6 +93,19 @@ out:
 }}"""
 
 
+def _call_panel(shape: Shape, strips: str, a: str, b: str, b_row: str, depth: str) -> str:
+    """A panel of `%jcount` columns: its whole vectors, and what the last one has."""
+    return f"""
+  %full = add nsw i64 %jcount, {shape.lanes - 1}
+  %vectors = sdiv i64 %full, {shape.lanes}
+  %before = sub nsw i64 %vectors, 1
+  %used = mul nsw i64 %before, {shape.lanes}
+  %last = sub nsw i64 %jcount, %used
+  call void @panel(ptr %tiles, i64 %vectors, i64 %count, i1 {strips}, ptr %{a}, i64 %a_row, i64 %a_column,
+                   ptr %{b}, i64 %{b_row}, ptr %c_panel, i64 %c_row, i64 %{depth}, i64 %last,
+                   {shape.real} %factor, i1 %plus)"""
+
+
 def direct_text(shape: Shape) -> str:
     """`direct`: the same for one product whose operands are read in place, in one block of the summed axis.
 
@@ -100,17 +113,8 @@ def direct_text(shape: Shape) -> str:
     """
     f = Function(shape)
     f.add(_panel(shape))
-    f.add("""
-define void @direct(ptr noalias readonly %args, i64 %begin, i64 %end) {
-entry:
-  %a = load ptr, ptr %args, align 8
-  %pb = getelementptr ptr, ptr %args, i64 1
-  %b = load ptr, ptr %pb, align 8
-  %pc = getelementptr ptr, ptr %args, i64 2
-  %c = load ptr, ptr %pc, align 8
-  %pd = getelementptr ptr, ptr %args, i64 3
-  %fields = load ptr, ptr %pd, align 8""")
-    _load_fields(f, ("columns", "depth", "a_row", "a_column", "b_row", "c_row", "alpha", "adds", "tiles"))
+    fields = ("columns", "depth", "a_row", "a_column", "b_row", "c_row", "alpha", "adds", "tiles")
+    _begin(f, "direct", fields)
     f.add(f"""
   %plus = icmp ne i64 %adds, 0
   %count = sub nsw i64 %end, %begin
@@ -124,15 +128,8 @@ panels:
   %b_panel = phi ptr [ %b, %entry ], [ %b_next, %panels ]
   %c_panel = phi ptr [ %c_rows, %entry ], [ %c_next, %panels ]
   %partial = icmp slt i64 %left, {shape.panel}
-  %here = select i1 %partial, i64 %left, i64 {shape.panel}
-  %full = add nsw i64 %here, {shape.lanes - 1}
-  %vectors = sdiv i64 %full, {shape.lanes}
-  %before = sub nsw i64 %vectors, 1
-  %used = mul nsw i64 %before, {shape.lanes}
-  %last = sub nsw i64 %here, %used
-  call void @panel(ptr %tiles, i64 %vectors, i64 %count, i1 false, ptr %a_rows, i64 %a_row, i64 %a_column,
-                   ptr %b_panel, i64 %b_row, ptr %c_panel, i64 %c_row, i64 %depth, i64 %last,
-                   {shape.real} %factor, i1 %plus)
+  %jcount = select i1 %partial, i64 %left, i64 {shape.panel}
+{_call_panel(shape, "false", "a_rows", "b_panel", "b_row", "depth")}
   %rest = sub nsw i64 %left, {shape.panel}
   %b_next = getelementptr i8, ptr %b_panel, i64 {shape.panel * shape.size}
   %c_next = getelementptr i8, ptr %c_panel, i64 {shape.panel * shape.size}
@@ -144,9 +141,12 @@ out:
     return f.text()
 
 
-def _load_fields(f: Function, names: Sequence[str]) -> None:
-    """Values of fields under their names, and alpha as `%factor`."""
-    for name in names:
+def _begin(f: Function, name: str, fields: Sequence[str]) -> None:
+    """The head of a function: operands and fields under their names, alpha as `%factor`."""
+    f.add(f"define void @{name}(ptr noalias readonly %args, i64 %begin, i64 %end) {{\nentry:")
+    for number, operand in enumerate(("a", "b", "c", "fields")):
+        f.add(f"  %{operand} = load ptr, ptr {f.at('%args', 8 * number)}, align 8")
+    for name in fields:
         kind = "ptr" if name in ("tiles", "slots", "room") else "i64"
         f.add(f"  %{name} = load {kind}, ptr {f.at('%fields', 8 * FIELDS.index(name))}, align 8")
     f.add("  %wide = bitcast i64 %alpha to double")
@@ -161,18 +161,8 @@ def product_text(shape: Shape) -> str:
     """
     f = Function(shape)
     f.add(_panel(shape))
-    f.add("""
-define void @product(ptr noalias readonly %args, i64 %begin, i64 %end) {
-entry:
-  %stack_place = alloca i64, align 8
-  %a = load ptr, ptr %args, align 8
-  %pb = getelementptr ptr, ptr %args, i64 1
-  %b = load ptr, ptr %pb, align 8
-  %pc = getelementptr ptr, ptr %args, i64 2
-  %c = load ptr, ptr %pc, align 8
-  %pd = getelementptr ptr, ptr %args, i64 3
-  %fields = load ptr, ptr %pd, align 8""")
-    _load_fields(f, FIELDS)
+    _begin(f, "product", FIELDS)
+    f.add("  %stack_place = alloca i64, align 8")
     for number, name in enumerate(PACKING, start=shape.tiles):
         f.add(f"  %pack_{name} = load ptr, ptr {f.at('%tiles', 8 * number)}, align 8")
     f.add(f"""
@@ -293,14 +283,7 @@ ready:
   %after_panel = getelementptr i8, ptr %b_packed, i64 %packed_panel
   %b_used = select i1 %copies_b, ptr %b_packed, ptr %b_panel
   %b_step = select i1 %copies_b, i64 {shape.panel * shape.size}, i64 %b_row
-  %full = add nsw i64 %jcount, {shape.lanes - 1}
-  %vectors = sdiv i64 %full, {shape.lanes}
-  %before = sub nsw i64 %vectors, 1
-  %used = mul nsw i64 %before, {shape.lanes}
-  %last = sub nsw i64 %jcount, %used
-  call void @panel(ptr %tiles, i64 %vectors, i64 %count, i1 %copies_a, ptr %a_used, i64 %a_row, i64 %a_column,
-                   ptr %b_used, i64 %b_step, ptr %c_panel, i64 %c_row, i64 %kcount, i64 %last,
-                   {shape.real} %factor, i1 %plus)
+{_call_panel(shape, "%copies_a", "a_used", "b_used", "b_step", "kcount")}
   br label %panels
 out:
   br i1 %no_slots, label %leave, label %release

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...compiler.ir.record import record
+from ...compiler.kernel.lower import reach
 from . import cache, engine
 from .matrices import Argument
 from .native_step import Touch
@@ -29,78 +30,73 @@ DEPTH = 256
 BLOCK_BYTES = 256 << 10
 
 
+# What stands around tiles, with its text and level: large products spend their time in tiles.
+FRAMES: dict[str, tuple[Callable[[Shape], str], int]] = {
+    "product": (product_text, 0),
+    "direct": (direct_text, 1),
+}
+
+
 class Code:
     """The functions of a dtype, made when a plan first needs them; they stay for good.
 
-    `table` has the addresses of tiles and of what packs, `address` those of `product` and `direct`, once what
-    is `missing` was loaded.
+    `table` has the addresses of tiles, of what packs, and of the frames, once what is `missing` was loaded.
     """
 
     def __init__(self, dtype: np.dtype[Any], vector_bytes: int) -> None:
         self.shape = shape_of(dtype, vector_bytes)
         self.lock = threading.Lock()
-        self.table = np.zeros(self.shape.tiles + len(PACKING), np.int64)
-        self.address = {"product": 0, "direct": 0}
+        tiles = [
+            f"tile_{height}_{width + 1}" for height in self.shape.heights for width in range(self.shape.width)
+        ]
+        self.places = {name: place for place, name in enumerate([*tiles, *PACKING, *FRAMES])}
+        self.table = np.zeros(len(self.places), np.int64)
         self._libraries: list[engine.Library] = []
-        self._wanted: dict[int, str] = {}
-        self._frames: set[str] = set()
+        self._wanted: dict[str, None] = {}
+
+    def address(self, name: str) -> int:
+        """Where a function is; 0 while it is not made."""
+        return int(self.table[self.places[name]])
 
     def need(self, frame: str, rows: int, columns: int, packs: int = 0, copies: int = 0) -> None:
-        """A product needs `frame`, its tiles, those of its pieces, and what packs, as FIELDS has it."""
+        """A product needs its frame, its tiles, those of its pieces, and what packs, as FIELDS has it."""
         cut = self.shape.cut(rows)
         pieces = {rows, *range(cut, min(rows, 12 * cut), cut), *range(rows % cut, min(rows, 12 * cut), cut)}
-        levels = {level for piece in pieces for level in _levels(piece, self.shape, copies > 0)}
-        names = {
-            self.shape.width * level + width - 1: f"tile_{self.shape.heights[level]}_{width}"
-            for level in levels
-            for width in _widths(columns, self.shape)
-        }
-        packing = [packs - 1] * (packs > 0) + [copies + 1] * (copies > 0)
-        names |= {self.shape.tiles + k: PACKING[k] for k in packing}
+        heights = {height for piece in pieces for height in _heights(piece, self.shape, copies > 0)}
+        names = [f"tile_{height}_{width}" for height in heights for width in _widths(columns, self.shape)]
+        names += [PACKING[packs - 1]] * (packs > 0) + [PACKING[copies + 1]] * (copies > 0) + [frame]
         with self.lock:
-            self._wanted |= {place: name for place, name in names.items() if not self.table[place]}
-            if not self.address[frame]:
-                self._frames.add(frame)
+            self._wanted |= dict.fromkeys(name for name in names if not self.address(name))
 
     def missing(self) -> list[cache.Part]:
         """What is needed and not made: at most one part for `cache.load_together`."""
         with self.lock:
-            wanted, frames = dict(self._wanted), sorted(self._frames)
-            modules = [(self._text(name), 1) for name in wanted.values()]
-            modules += [_FRAMES[frame](self.shape) for frame in frames]
-        return [(modules, partial(self._load, wanted, frames))] if modules else []
+            wanted = list(self._wanted)
+        return [([self._module(name) for name in wanted], partial(self._load, wanted))] if wanted else []
 
-    def _text(self, name: str) -> str:
+    def _module(self, name: str) -> tuple[str, int]:
+        if name in FRAMES:
+            text, level = FRAMES[name]
+            return text(self.shape), level
         if name in PACKING:
-            return packing_text(self.shape, name)
+            return packing_text(self.shape, name), 1
         _, height, width = name.split("_")
-        return tile_text(self.shape, int(height), int(width))
+        return tile_text(self.shape, int(height), int(width)), 1
 
-    def _load(self, wanted: dict[int, str], frames: list[str], codes: list[bytes]) -> None:
+    def _load(self, wanted: list[str], codes: list[bytes]) -> None:
         library = engine.Library(codes, {})
         with self.lock:
             self._libraries.append(library)
-            for place, name in wanted.items():
-                self.table[place] = library.address(name)
-                self._wanted.pop(place, None)
-            for frame in frames:
-                self.address[frame] = library.address(frame)
-                self._frames.discard(frame)
+            for name in wanted:
+                self.table[self.places[name]] = library.address(name)
+                self._wanted.pop(name, None)
 
 
-# What stands around tiles, with its level. Large products spend their time in tiles.
-_FRAMES: dict[str, Callable[[Shape], tuple[str, int]]] = {
-    "product": lambda shape: (product_text(shape), 0),
-    "direct": lambda shape: (direct_text(shape), 1),
-}
-
-
-def _levels(rows: int, shape: Shape, strips: bool) -> Iterator[int]:
-    """The numbers of the heights into which rows are cut, as `panel` does it."""
-    for level in reversed(range(len(shape.heights))):
-        height = shape.heights[level]
+def _heights(rows: int, shape: Shape, strips: bool) -> Iterator[int]:
+    """The heights into which rows are cut, as `panel` does it."""
+    for height in reversed(shape.heights):
         while rows >= height and not (rows == 8 and height == 6 and not strips):
-            yield level
+            yield height
             rows -= height
 
 
@@ -121,13 +117,6 @@ def code(dtype: np.dtype[Any]) -> Code:
         return _codes[dtype.char]
 
 
-def frame_of(shape: Shape, product: tuple[int, int, int], a: Operand, b: Operand, count: int) -> str:
-    """Which function runs a product of m × n results that sum over k, of which there are so many."""
-    m, n, k = product
-    direct = count == 1 and k <= DEPTH and _copied(shape, m, n, a, b) == (0, 0)
-    return "direct" if direct else "product"
-
-
 @record
 class Operand:
     """A matrix in a stack: byte strides of its rows and columns, and of the two axes of the stack."""
@@ -138,6 +127,15 @@ class Operand:
     far: int = 0
 
 
+@record
+class Description:
+    """The function that runs a product, whether it packs B, and what it reads about the product."""
+
+    frame: str
+    packs: bool
+    fields: np.ndarray[Any, np.dtype[np.int64]]
+
+
 def describe(
     made: Code,
     shape: tuple[int, int, int],
@@ -145,11 +143,11 @@ def describe(
     b: Operand,
     c: Operand,
     inner: int = 1,
+    outer: int = 1,
     alpha: float = 1.0,
     adds: bool = False,
-    frame: str = "product",
-) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The description that a frame reads, for m × n results that sum over k: `shape` is (m, n, k).
+) -> Description:
+    """How m × n results that sum over k are computed: `shape` is (m, n, k).
 
     C becomes alpha A B, or C + alpha A B where it adds. Columns of C are contiguous, and of B either its rows
     or its columns.
@@ -159,6 +157,7 @@ def describe(
     depth = -(-k // -(-k // DEPTH))
     height, wide = made.shape.rows, made.shape.panel
     packs, copies = _copied(made.shape, m, n, a, b)
+    frame = "direct" if inner == outer == 1 and k <= DEPTH and not packs and not copies else "product"
     made.need(frame, m, n, packs, copies)
     rows = _part(m, (A_BYTES if copies else BLOCK_BYTES) // (depth * size), height)
     group = _part(n, B_BYTES // (depth * size), wide)
@@ -170,7 +169,7 @@ def describe(
         "a_row": a.row, "a_column": a.column, "b_row": b.row, "b_column": b.column, "c_row": c.row,
         "a_next": a.next, "b_next": b.next, "c_next": c.next, "a_far": a.far, "b_far": b.far, "c_far": c.far,
     }  # fmt: skip
-    return np.array([known[name] for name in FIELDS], np.int64)
+    return Description(frame, packs > 0, np.array([known[name] for name in FIELDS], np.int64))
 
 
 def touches(
@@ -183,23 +182,19 @@ def touches(
 ) -> tuple[Touch, ...]:
     """What a row of the products of a stack touches: its row of A and of C, and all of B."""
     m, n, k = shape
-
-    def reach(*axes: tuple[int, int]) -> tuple[int, int]:
-        ends = [stride * (length - 1) for length, stride in axes]
-        return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends) + size
-
     found = []
-    for number, (operand, columns) in enumerate(zip(operands, (k, 0, n), strict=True)):
+    for number, (operand, columns) in enumerate(zip(operands, (k, n, n), strict=True)):
         base, offset = places[number]
-        rows = m if number != 1 else k
-        line = (columns if number != 1 else n, operand.column)
         even = (inner == 1 or operand.next == m * operand.row) and (
             outer == 1 or operand.far == inner * (operand.next if inner > 1 else m * operand.row)
         )
         pitch = operand.row if even and number != 1 else 0
-        stack = ((inner, operand.next), (outer, operand.far), (rows, operand.row))
-        low, high = reach(line) if pitch else reach(line, *stack)
-        found.append(Touch(base, offset + low, offset + high, pitch, number == 2))
+        axes = [(columns, operand.column)]
+        if not pitch:
+            axes += [(inner, operand.next), (outer, operand.far), (k if number == 1 else m, operand.row)]
+        low, high = reach(*zip(*axes, strict=True))
+        # `high` counts the first byte of the last element.
+        found.append(Touch(base, offset + low, offset + high - 1 + size, pitch, number == 2))
     return tuple(found)
 
 

@@ -32,7 +32,7 @@ def parts(instance: _Instance, workers: threads.Pool | None = None) -> list[Part
             found.append((segment.number, _by_python(action)))
             continue
         rows, arguments = table
-        sources = [step.source for step in segment.native]
+        sources = [step.sources[0] for step in segment.native]
         first = 0
         for end in range(1, len(sources) + 1):
             if end < len(sources) and sources[end] == sources[first]:

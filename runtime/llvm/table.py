@@ -34,7 +34,6 @@ from .costs import code_level, kernel_cost
 from .matrices import Argument, merged, moved, orientation, turned
 from .native_step import PARTIAL_BYTES, NativeStep, Printed, reaches
 from .printer import print_kernel
-from .product_text import FIELDS
 from .types import NotPrintable
 from .written import Module
 
@@ -104,7 +103,7 @@ class TableBuilder:
             if not self.segments or self.segments[-1].step is not None:
                 self.segments.append(Segment())
             for call in made:
-                call.source = number
+                call.sources = (number,)
             self.segments[-1].native += made
         return self.segments
 
@@ -323,22 +322,21 @@ class TableBuilder:
         dtype = output.type.dtype
         made = products.code(dtype)
         count = far[0] * near[0]
-        frame = products.frame_of(made.shape, (m, n, k), a, b, count)
-        described = products.describe(made, (m, n, k), a, b, c, near[0], alpha, adds, frame)
-        self.code.descriptions.append(described)
-        symbol = f"{frame}_{dtype.char}"
-        self.code.outside[symbol] = made, frame
+        described = products.describe(made, (m, n, k), a, b, c, near[0], far[0], alpha, adds)
+        self.code.descriptions.append(described.fields)
+        symbol = f"{described.frame}_{dtype.char}"
+        self.code.outside[symbol] = made, described.frame
         cost = count * 2 * m * n * k / (100 if dtype.char == "f" else 50)
         cut = made.shape.cut(m)
         if m % cut and count > 1:
             cut = m
-        fewest = PACKED_ROWS if described[FIELDS.index("packs")] else DIRECT_ROWS
+        fewest = PACKED_ROWS if described.packs else DIRECT_ROWS
         most = max(1, min(4, m // fewest)) if count == 1 else 4
         places = [self.place(v) for v in (x, y, output)]
         outer = [tuple(s[v] for _, s in around) for v in range(3)]
         steps = []
         for index in np.ndindex(*(length for length, _ in around)):
-            arguments = [*moved(places, index, outer), (-1, described.ctypes.data)]
+            arguments = [*moved(places, index, outer), (-1, described.fields.ctypes.data)]
             touched = products.touches(arguments, (m, n, k), (a, b, c), near[0], far[0], size)
             steps.append(NativeStep(symbol, arguments, count * m, cut, cost, touched, most, True))
         return steps

@@ -163,22 +163,23 @@ loop:
         f"  %s{i}_{j} = phi {f.vector()} [ zeroinitializer, %entry ], [ {sums[i, j]}, %loop ]"
         for i, j in places
     ]
-    f.add(f"""
+    f.add("""
   %na0 = getelementptr i8, ptr %pa0, i64 %a_column
   %na1 = getelementptr i8, ptr %pa1, i64 %a_column
   %nb = getelementptr i8, ptr %pb, i64 %b_row
   %left = sub nsw i64 %k, 1
   %more = icmp ne i64 %left, 0
   br i1 %more, label %loop, label %done
-done:
-  %whole = icmp eq i64 %last, {shape.lanes}
-  %kind = select i1 %whole, i64 2, i64 0
-  %added = zext i1 %adds to i64
-  %end = or i64 %kind, %added""")
+done:""")
     alpha = f.spread("%alpha")
     ends = ["set", "add"]
     if shape.rows == 6:  # masked stores take ten times as long as others on some CPUs of narrow vectors
         ends += ["set_all", "add_all"]
+        f.add(f"""
+  %whole = icmp eq i64 %last, {shape.lanes}
+  %kind = select i1 %whole, i64 2, i64 0
+  %added = zext i1 %adds to i64
+  %end = or i64 %kind, %added""")
         f.add(
             "  switch i64 %end, label %set [ i64 1, label %add i64 2, label %set_all i64 3, label %add_all ]"
         )

@@ -58,13 +58,15 @@ def run(made: products.Code, x: Any, y: Any, out: Any, alpha: float, adds: bool,
     inner = stack[-1] if stack else 1
     shape = m, n, x.shape[-1]
     a, b, c = map(operand, (x, y, out))
-    frame = products.frame_of(made.shape, shape, a, b, int(np.prod(stack)))
-    fields = products.describe(made, shape, a, b, c, inner, alpha, adds, frame)
+    outer = int(np.prod(stack)) // inner
+    described = products.describe(made, shape, a, b, c, inner, outer, alpha, adds)
     cache.load_together(made.missing())
     assert made.missing() == []
-    pointers = [array.ctypes.data for array in (x, y, out, fields)]
+    pointers = [array.ctypes.data for array in (x, y, out, described.fields)]
     block = np.array(pointers, np.int64)
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(made.address[frame])
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(
+        made.address(described.frame)
+    )
     rows = int(np.prod(out.shape[:-1]))
     edges = sorted({0, rows, *(cut for cut in cuts if cut < rows)})
     for begin, end in pairwise(edges):

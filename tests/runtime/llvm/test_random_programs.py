@@ -155,7 +155,7 @@ def compared(seed: int) -> set[str] | None:
                     assert agree(expected, value, others), (number, expected, value)
                 else:
                     assert random_graphs.same(expected, value)
-    return {executor.plan.steps[s.source].node.op.name for part in executor.segments for s in part.native}
+    return {executor.plan.steps[s.sources[0]].node.op.name for part in executor.segments for s in part.native}
 
 
 @settings(max_examples=60)
