@@ -233,11 +233,16 @@ def check(examples: int, length: int, analytic: bool) -> None:
 
 @pytest.mark.parametrize("analytic", [True, False], ids=["complex_steps", "differences"])
 def test_gradients_of_random_programs(analytic: bool) -> None:
-    check(examples=60, length=8, analytic=analytic)
+    check(examples=30, length=8, analytic=analytic)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "examples", [40, pytest.param(300, marks=[pytest.mark.sweep, pytest.mark.timeout(600)])]
+)
 @pytest.mark.parametrize("analytic", [True, False], ids=["complex_steps", "differences"])
-def test_gradients_of_long_random_programs(analytic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients_of_long_random_programs(
+    analytic: bool, examples: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TAPELESS_EXECUTOR", "numpy")  # native code of long programs takes long to make
-    check(examples=150, length=16, analytic=analytic)
+    check(examples, length=16, analytic=analytic)

@@ -303,6 +303,9 @@ def test_random_programs_do_what_numpy_does(judge: Callable[..., str]) -> None:
 
 
 @pytest.mark.slow
-def test_long_random_programs_do_what_numpy_does(judge: Callable[..., str]) -> None:
-    seen = check(judge, examples=1200, length=20)
+@pytest.mark.parametrize(
+    "examples", [300, pytest.param(2000, marks=[pytest.mark.sweep, pytest.mark.timeout(600)])]
+)
+def test_long_random_programs_do_what_numpy_does(judge: Callable[..., str], examples: int) -> None:
+    seen = check(judge, examples, length=20)
     assert seen["refused"] < 0.1 * seen.total(), seen

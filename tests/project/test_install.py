@@ -62,9 +62,10 @@ def checkout(root: Path, tmp_path: Path) -> Path:
 def install_and_try(what: str | Path, *options: str, folder: Path, modules: dict[str, Path]) -> Path:
     """Install into a fresh environment, try the package there; return where it was imported from."""
     python = folder / "venv" / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    run(sys.executable, "-m", "venv", "venv", cwd=folder)
-    run(python, "-m", "pip", "install", "--quiet", *options, what, cwd=folder)
-    run(python, "-m", "pip", "check", cwd=folder)
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    run(sys.executable, "-m", "venv", "--without-pip", "venv", cwd=folder)
+    run(*pip, "install", "--quiet", *options, what, cwd=folder)
+    run(*pip, "check", cwd=folder)
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     for name in USERS_OWN_FILES:
@@ -102,6 +103,7 @@ def test_sdist_and_wheel(root: Path, checkout: Path, tmp_path: Path, modules: di
     assert origin.is_relative_to(tmp_path / "venv")
 
 
+@pytest.mark.sweep
 def test_install_from_sdist(checkout: Path, tmp_path: Path, modules: dict[str, Path]) -> None:
     run(sys.executable, "-m", "build", "--sdist", "--outdir", tmp_path / "dist", checkout, cwd=tmp_path)
     (sdist,) = (tmp_path / "dist").glob("tapeless-*.tar.gz")
