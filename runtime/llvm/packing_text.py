@@ -9,16 +9,16 @@ from __future__ import annotations
 from .tile_text import Function, Shape
 
 
-def _copies(shape: Shape, name: str, pieces: list[int]) -> Function:
-    """`name`: copy `count` columns of `depth` rows into panels `far` apart, as wide as the vectors together.
+def _strips(shape: Shape) -> Function:
+    """`strips`: copy `count` columns of `depth` rows into strips `far` apart, as wide as a tile is high.
 
-    What is missing of the last panel is filled with zeros.
+    What is missing of the last strip is filled with zeros.
     """
     f = Function(shape)
-    width = sum(pieces)
+    width, pieces = shape.rows, pieces_of(shape.rows)
     starts = [sum(pieces[:k]) for k in range(len(pieces))]
     f.add(f"""
-define void @{name}(ptr %to, ptr %from, i64 %from_row, i64 %depth, i64 %count, i64 %far) {{
+define void @strips(ptr %to, ptr %from, i64 %from_row, i64 %depth, i64 %count, i64 %far) {{
 entry:
   br label %rows
 rows:
@@ -122,125 +122,118 @@ def pieces_of(number: int) -> list[int]:
 
 
 def _turn(shape: Shape) -> Function:
-    """`turn`: pack a panel whose columns are contiguous, squares of it transposed.
+    """`turn`: pack a panel whose columns are contiguous, squares of it transposed in registers.
 
-    A square's vectors are columns of B. Each round interleaves the first half of the vectors with the second;
-    the last round stores rows of the panel. Columns that are not there are read from the last one that is.
+    Columns that are not there are read from the last one that is. What is left of the rows goes element by
+    element.
     """
     f = Function(shape)
-    v, lanes, half, bytes_ = f.vector(), shape.lanes, shape.lanes // 2, shape.lanes * shape.size
-    rounds, row = lanes.bit_length() - 1, shape.panel * shape.size
-    low, high = (
-        ", ".join(f"i32 {k // 2 + start + (lanes if k % 2 else 0)}" for k in range(lanes))
-        for start in (0, half)
-    )
-
-    def interleaved(x: str, y: str) -> tuple[str, str]:
-        first, second = (f.let(f"shufflevector {v} {x}, {v} {y}, <{lanes} x i32> <{p}>") for p in (low, high))
-        return first, second
-
+    lanes, row = shape.lanes, shape.panel * shape.size
     f.add(f"""
 define void @turn(ptr %to, ptr %from, i64 %b_column, i64 %depth, i64 %count) {{
 entry:
-  %square = alloca [{2 * lanes * bytes_} x i8], align 64
   %final = sub nsw i64 %count, 1
+  %short = srem i64 %depth, {lanes}
+  %even = sub nsw i64 %depth, %short
   br label %columns
 columns:
-  %j = phi i64 [ 0, %entry ], [ %nj, %depths ]
-  %some = icmp slt i64 %j, %count
-  br i1 %some, label %start, label %out
-start:
-  %nj = add nsw i64 %j, {lanes}
+  %j = phi i64 [ 0, %entry ], [ %nj, %turned ]
   %side = mul nsw i64 %j, {shape.size}
-  %column = getelementptr i8, ptr %to, i64 %side
-  br label %depths
-depths:
-  %k = phi i64 [ 0, %start ], [ %nk, %last_round ]
-  %left = sub nsw i64 %depth, %k
-  %rest = icmp sgt i64 %left, 0
-  br i1 %rest, label %read, label %columns
-read:
-  %nk = add nsw i64 %k, {lanes}
-  %along = mul nsw i64 %k, {shape.size}""")
-    mask = f.mask("%left")
-    f.add("""
-  br label %first
-first:
-  %i0 = phi i64 [ 0, %read ], [ %n0, %first ]""")
-    loaded = []
-    for start in (0, half):
-        number = f.let(f"add nsw i64 %j, {f.let(f'add nsw i64 %i0, {start}')}")
+  %column = getelementptr i8, ptr %to, i64 %side""")
+    starts = []
+    for i in range(lanes):
+        number = f.let(f"add nsw i64 %j, {i}")
         inside = f.let(f"icmp slt i64 {number}, %final")
-        clamped = f.let(f"select i1 {inside}, i64 {number}, i64 %final")
-        column = f.at("%from", f.let(f"mul nsw i64 {clamped}, %b_column"))
-        loaded.append(f.load(f.at(column, "%along"), mask))
-    target = f.at("%square", f.let(f"mul nsw i64 %i0, {2 * bytes_}"))
-    for number_, value in enumerate(interleaved(*loaded)):
-        f.store(value, f.at(target, number_ * bytes_))
-    f.add(f"""
-  %n0 = add nsw i64 %i0, 1
-  %m0 = icmp slt i64 %n0, {half}
-  br i1 %m0, label %first, label %middle
-middle:
-  %round = phi i64 [ 1, %first ], [ %nround, %done ]
-  %odd = and i64 %round, 1
-  %even = xor i64 %odd, 1""")
-    here, there = (f.at("%square", f.let(f"mul nsw i64 {p}, {lanes * bytes_}")) for p in ("%even", "%odd"))
-    f.add(f"""
-  %inner = icmp slt i64 %round, {rounds - 1}
-  br i1 %inner, label %pair, label %last_round
-pair:
-  %i1 = phi i64 [ 0, %middle ], [ %n1, %pair ]""")
-    source = f.at(here, f.let(f"mul nsw i64 %i1, {bytes_}"))
-    target = f.at(there, f.let(f"mul nsw i64 %i1, {2 * bytes_}"))
-    for number_, value in enumerate(interleaved(f.load(source), f.load(f.at(source, half * bytes_)))):
-        f.store(value, f.at(target, number_ * bytes_))
-    f.add(f"""
-  %n1 = add nsw i64 %i1, 1
-  %m1 = icmp slt i64 %n1, {half}
-  br i1 %m1, label %pair, label %done
-done:
-  %nround = add nsw i64 %round, 1
-  br label %middle
-last_round:
-  %i2 = phi i64 [ 0, %middle ], [ %n2, %stored ]
-  %row = shl i64 %i2, 1
-  %needed = icmp slt i64 %row, %left
-  %among = icmp slt i64 %i2, {half}
-  %both = and i1 %needed, %among
-  br i1 %both, label %store, label %depths
-store:
-  %n2 = add nsw i64 %i2, 1
-  %deep = add nsw i64 %k, %row""")
-    source = f.at(here, f.let(f"mul nsw i64 %i2, {bytes_}"))
-    target = f.at("%column", f.let(f"mul nsw i64 %deep, {row}"))
-    first, second = interleaved(f.load(source), f.load(f.at(source, half * bytes_)))
-    f.store(first, target)
+        number = f.let(f"select i1 {inside}, i64 {number}, i64 %final")
+        starts.append(f.at("%from", f.let(f"mul nsw i64 {number}, %b_column")))
     f.add("""
-  %next = add nsw i64 %row, 1
-  %paired = icmp slt i64 %next, %left
-  br i1 %paired, label %odd_row, label %stored
-odd_row:""")
-    f.store(second, f.at(target, row))
-    f.add("""
-  br label %stored
-stored:
-  br label %last_round
+  br label %squares
+squares:
+  %k = phi i64 [ 0, %columns ], [ %nk, %square ]
+  %some = icmp slt i64 %k, %even
+  br i1 %some, label %square, label %singles
+square:""")
+    along = f.let(f"mul nsw i64 %k, {shape.size}")
+    place = f.at("%column", f.let(f"mul nsw i64 %k, {row}"))
+    for i, vector in enumerate(_transposed(f, [f.load(f.at(start, along)) for start in starts])):
+        f.store(vector, f.at(place, i * row))
+    f.add(f"""
+  %nk = add nsw i64 %k, {lanes}
+  br label %squares
+singles:
+  %r = phi i64 [ %even, %squares ], [ %nr, %single ]
+  %more = icmp slt i64 %r, %depth
+  br i1 %more, label %single, label %turned
+single:""")
+    along = f.let(f"mul nsw i64 %r, {shape.size}")
+    vector = "poison"
+    for i, start in enumerate(starts):
+        element = f.let(f"load {shape.real}, ptr {f.at(start, along)}, align {shape.size}")
+        vector = f.let(f"insertelement {f.vector()} {vector}, {shape.real} {element}, i64 {i}")
+    f.store(vector, f.at("%column", f.let(f"mul nsw i64 %r, {row}")))
+    f.add(f"""
+  %nr = add nsw i64 %r, 1
+  br label %singles
+turned:
+  %nj = add nsw i64 %j, {lanes}
+  %again = icmp slt i64 %nj, %count
+  br i1 %again, label %columns, label %out
 out:
   ret void
-}""")
+}}""")
     return f
 
 
-# The functions, in the order in which a table has them: two for the right operand, two for the left one.
-PACKING = ("panels", "turn", "strips", "gather")
+def _transposed(f: Function, rows: list[str]) -> list[str]:
+    """The columns of a square: within the 128-bit lanes of vectors first, then lane by lane.
+
+    Instruction sets of 256 and 512 bits have each of these shuffles; those across lanes are slower.
+    """
+    v, lanes = f.vector(), f.shape.lanes
+    inside = 16 // f.shape.size
+
+    def pairs(x: str, y: str, size: int, across: bool) -> tuple[str, str]:
+        """Groups of `size` elements of x and y, taken in turn: of halves of a lane, or every other lane."""
+        found = []
+        for half in (0, 1):
+            order: list[int] = []
+            if across:
+                order = [g * size + e for g in range(half, lanes // size, 2) for e in range(size)]
+                order += [lanes + e for e in order]
+            else:
+                for lane in range(0, lanes, inside):
+                    for g in range(half * inside // size // 2, (half + 1) * inside // size // 2):
+                        group = [lane + g * size + e for e in range(size)]
+                        order += [*group, *(lanes + e for e in group)]
+            mask = ", ".join(f"i32 {e}" for e in order)
+            found.append(f.let(f"shufflevector {v} {x}, {v} {y}, <{lanes} x i32> <{mask}>"))
+        return found[0], found[1]
+
+    def by_lanes(vectors: list[str]) -> list[str]:
+        if len(vectors) == 1:
+            return vectors
+        both = [pairs(x, y, inside, True) for x, y in zip(vectors[::2], vectors[1::2], strict=True)]
+        even, odd = by_lanes([first for first, _ in both]), by_lanes([second for _, second in both])
+        return [vector for two in zip(even, odd, strict=True) for vector in two]
+
+    groups = []
+    for start in range(0, lanes, inside):
+        four = rows[start : start + inside]
+        if inside == 2:
+            groups.append([*pairs(four[0], four[1], 1, False)])
+            continue
+        (a, b), (c, d) = pairs(four[0], four[1], 1, False), pairs(four[2], four[3], 1, False)
+        groups.append([*pairs(a, c, 2, False), *pairs(b, d, 2, False)])
+    columns = [by_lanes([group[e] for group in groups]) for e in range(inside)]
+    return [column for lane in zip(*columns, strict=True) for column in lane]
+
+
+# The functions, in the order in which a table has them: one for the right operand, two for the left one.
+PACKING = ("turn", "strips", "gather")
 
 
 def packing_text(shape: Shape, name: str) -> str:
     """The text of one of PACKING."""
     if name == "turn":
         return _turn(shape).text()
-    if name == "gather":
-        return _gather(shape).text()
-    pieces = [shape.lanes] * shape.width if name == "panels" else pieces_of(shape.rows)
-    return _copies(shape, name, pieces).text()
+    return (_gather if name == "gather" else _strips)(shape).text()

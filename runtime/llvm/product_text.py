@@ -1,9 +1,10 @@
 """LLVM text of matrix products: the loops around tiles.
 
 `product(args, begin, end)` computes rows begin … end - 1 of a stack of products, counted through the stack.
-Blocks of rows run outside, then blocks of the summed axis, then panels of columns. A block of A, and a group
-of panels of B, are packed where they do not lie well. Tiles and what packs are functions of their own, found
-in a table: a tile by its height and width, the others behind.
+Blocks of rows run outside, then blocks of the summed axis, then panels of columns. A block of A, and a panel
+of B, are copied where they do not lie well.
+Tiles and what packs are functions of their own, found in a table: a tile by its height and width, the others
+behind.
 
 An element's sum runs over k in one order, whatever rows a thread has, so results do not depend on the number
 of threads.
@@ -17,17 +18,17 @@ from .packing_text import PACKING
 from .tile_text import TILE, Function, Shape
 
 # What describes a product, in i64. Distances count bytes; `inner` matrices lie `next` apart, and groups of so
-# many `far`. `packs` is 0 where panels of B are read in place, 1 where they are copied, 2 where transposed;
-# `copies` is 0 where A is read in place, 1 where its columns are contiguous and copied, 2 where it is copied
-# otherwise. `group` columns of B are copied at once. Copies lie in one of the `slots`, null without copies.
+# many `far`. `packs` is 0 where panels of B are read in place, 1 where the first tile copies them for the
+# others, 2 where they are transposed; `copies` is 0 where A is read in place, 1 where its columns are
+# contiguous and copied, 2 where it is copied otherwise. Copies lie in one of the `slots`, null without them.
 FIELDS = (
     "rows", "columns", "depth", "a_row", "a_column", "b_row", "b_column", "c_row",
     "inner", "a_next", "b_next", "c_next", "a_far", "b_far", "c_far",
-    "alpha", "adds", "packs", "copies", "row_block", "depth_block", "group", "slots", "room", "tiles",
+    "alpha", "adds", "packs", "copies", "row_block", "depth_block", "slots", "room", "tiles",
 )  # fmt: skip
 # Slots of memory for copies: whether one is taken is an i64 of `slots` in a line of its own, its memory for A
-# and for B lies in `room`. A thread looks for a free one from its own on, which its stack tells.
-SLOTS, A_BYTES, B_BYTES = 64, 320 << 10, 256 << 10
+# and for a panel of B lies in `room`. A thread looks for a free one from its own on, which its stack tells.
+SLOTS, A_BYTES, B_BYTES = 64, 320 << 10, 64 << 10
 SLOT_BYTES = A_BYTES + B_BYTES
 
 
@@ -35,22 +36,33 @@ def _panel(shape: Shape) -> str:
     """`panel`: all tiles of a panel, as many of the highest as there are, then lower ones.
 
     Eight rows are two tiles of four where the highest have six, but for strips of A, which hold the rows of
-    the highest tile side by side, column after column.
+    the highest tile side by side, column after column. Where there is memory for it, the first tile copies a
+    whole panel, if it is one of the highest.
     """
     return f"""
 define internal void @panel(ptr %tiles, i64 %vectors, i64 %rows, i1 %strips, ptr %a, {TILE}
-                            {shape.real} %alpha, i1 %adds) {{
+                            {shape.real} %alpha, i1 %adds, ptr %to) {{
 entry:
+  %room = icmp ne ptr %to, null
+  %all_vectors = icmp eq i64 %vectors, {shape.width}
+  %all_last = icmp eq i64 %last, {shape.lanes}
+  %all = and i1 %all_vectors, %all_last
+  %tall = icmp sge i64 %rows, {shape.rows}
+  %large = and i1 %all, %tall
+  %copies = and i1 %room, %large
   %row = select i1 %strips, i64 {shape.size}, i64 %a_row
   %column = select i1 %strips, i64 {shape.rows * shape.size}, i64 %a_column
   %strip = mul nsw i64 %depth, {shape.rows * shape.size}
   br label %loop
 loop:
-  %height = phi i64 [ {shape.rows}, %entry ], [ %height, %call ], [ %next, %lower ]
-  %level = phi i64 [ {len(shape.heights) - 1}, %entry ], [ %level, %call ], [ %below, %lower ]
-  %left = phi i64 [ %rows, %entry ], [ %rest, %call ], [ %left, %lower ]
-  %pa = phi ptr [ %a, %entry ], [ %na, %call ], [ %pa, %lower ]
-  %pc = phi ptr [ %c, %entry ], [ %nc, %call ], [ %pc, %lower ]
+  %height = phi i64 [ {shape.rows}, %entry ], [ %height, %called ], [ %next, %lower ]
+  %level = phi i64 [ {len(shape.heights) - 1}, %entry ], [ %level, %called ], [ %below, %lower ]
+  %left = phi i64 [ %rows, %entry ], [ %rest, %called ], [ %left, %lower ]
+  %pa = phi ptr [ %a, %entry ], [ %na, %called ], [ %pa, %lower ]
+  %pc = phi ptr [ %c, %entry ], [ %nc, %called ], [ %pc, %lower ]
+  %first = phi i1 [ %copies, %entry ], [ false, %called ], [ %first, %lower ]
+  %pb = phi ptr [ %b, %entry ], [ %b_after, %called ], [ %pb, %lower ]
+  %pb_row = phi i64 [ %b_row, %entry ], [ %row_after, %called ], [ %pb_row, %lower ]
   %enough = icmp sle i64 %height, %left
   %eight = icmp eq i64 %left, 8
   %six = icmp eq i64 %height, 6
@@ -68,17 +80,29 @@ lower:
   %next = shl i64 1, %below
   br label %loop
 call:
+  %more = add nsw i64 %height, 1
+  %half = lshr i64 %more, 1
+  %upper = mul nsw i64 %row, %half
+  %middle = getelementptr i8, ptr %pa, i64 %upper
+  br i1 %first, label %call_first, label %call_other
+call_first:
+  %copying_place = getelementptr ptr, ptr %tiles, i64 {shape.tiles}
+  %copying = load ptr, ptr %copying_place, align 8
+  call void %copying(ptr %pa, ptr %middle, i64 %row, i64 %column, ptr %pb, i64 %pb_row, ptr %pc, i64 %c_row,
+                     i64 %depth, i64 %last, {shape.real} %alpha, i1 %adds, ptr %to)
+  br label %called
+call_other:
   %line = mul nsw i64 %level, {shape.width}
   %before = add nsw i64 %line, %vectors
   %number = sub nsw i64 %before, 1
   %place = getelementptr ptr, ptr %tiles, i64 %number
   %tile = load ptr, ptr %place, align 8
-  %more = add nsw i64 %height, 1
-  %half = lshr i64 %more, 1
-  %upper = mul nsw i64 %row, %half
-  %middle = getelementptr i8, ptr %pa, i64 %upper
-  call void %tile(ptr %pa, ptr %middle, i64 %row, i64 %column, ptr %b, i64 %b_row, ptr %pc, i64 %c_row,
+  call void %tile(ptr %pa, ptr %middle, i64 %row, i64 %column, ptr %pb, i64 %pb_row, ptr %pc, i64 %c_row,
                   i64 %depth, i64 %last, {shape.real} %alpha, i1 %adds)
+  br label %called
+called:
+  %b_after = select i1 %first, ptr %to, ptr %pb
+  %row_after = select i1 %first, i64 {shape.panel * shape.size}, i64 %pb_row
   %rest = sub nsw i64 %left, %height
   %down = mul nsw i64 %row, %height
   %highest = icmp eq i64 %height, {shape.rows}
@@ -93,7 +117,7 @@ out:
 }}"""
 
 
-def _call_panel(shape: Shape, strips: str, a: str, b: str, b_row: str, depth: str) -> str:
+def _call_panel(shape: Shape, strips: str, a: str, b: str, b_row: str, depth: str, to: str) -> str:
     """A panel of `%jcount` columns: its whole vectors, and what the last one has."""
     return f"""
   %full = add nsw i64 %jcount, {shape.lanes - 1}
@@ -103,7 +127,7 @@ def _call_panel(shape: Shape, strips: str, a: str, b: str, b_row: str, depth: st
   %last = sub nsw i64 %jcount, %used
   call void @panel(ptr %tiles, i64 %vectors, i64 %count, i1 {strips}, ptr %{a}, i64 %a_row, i64 %a_column,
                    ptr %{b}, i64 %{b_row}, ptr %c_panel, i64 %c_row, i64 %{depth}, i64 %last,
-                   {shape.real} %factor, i1 %plus)"""
+                   {shape.real} %factor, i1 %plus, ptr {to})"""
 
 
 def direct_text(shape: Shape) -> str:
@@ -129,7 +153,7 @@ panels:
   %c_panel = phi ptr [ %c_rows, %entry ], [ %c_next, %panels ]
   %partial = icmp slt i64 %left, {shape.panel}
   %jcount = select i1 %partial, i64 %left, i64 {shape.panel}
-{_call_panel(shape, "false", "a_rows", "b_panel", "b_row", "depth")}
+{_call_panel(shape, "false", "a_rows", "b_panel", "b_row", "depth", "null")}
   %rest = sub nsw i64 %left, {shape.panel}
   %b_next = getelementptr i8, ptr %b_panel, i64 {shape.panel * shape.size}
   %c_next = getelementptr i8, ptr %c_panel, i64 {shape.panel * shape.size}
@@ -149,6 +173,7 @@ def _begin(f: Function, name: str, fields: Sequence[str]) -> None:
     for name in fields:
         kind = "ptr" if name in ("tiles", "slots", "room") else "i64"
         f.add(f"  %{name} = load {kind}, ptr {f.at('%fields', 8 * FIELDS.index(name))}, align 8")
+
     f.add("  %wide = bitcast i64 %alpha to double")
     narrow = "fptrunc double %wide to float" if f.shape.size == 4 else "fadd double %wide, -0.0"
     f.add(f"  %factor = {narrow}")
@@ -163,12 +188,14 @@ def product_text(shape: Shape) -> str:
     f.add(_panel(shape))
     _begin(f, "product", FIELDS)
     f.add("  %stack_place = alloca i64, align 8")
-    for number, name in enumerate(PACKING, start=shape.tiles):
+    for number, name in enumerate(PACKING, start=shape.tiles + 1):
         f.add(f"  %pack_{name} = load ptr, ptr {f.at('%tiles', 8 * number)}, align 8")
     f.add(f"""
   %starts_adding = icmp ne i64 %adds, 0
   %copies_a = icmp ne i64 %copies, 0
-  %copies_b = icmp ne i64 %packs, 0
+  %turns_b = icmp eq i64 %packs, 2
+  %copies_b = icmp eq i64 %packs, 1
+  %b_step = select i1 %turns_b, i64 {shape.panel * shape.size}, i64 %b_row
   %no_slots = icmp eq ptr %slots, null
   br i1 %no_slots, label %begin_stack, label %claim
 claim:
@@ -192,6 +219,7 @@ begin_stack:
   %mine = phi ptr [ null, %entry ], [ %flag, %claimed ]
   %memory = phi ptr [ null, %entry ], [ %slot_memory, %claimed ]
   %b_memory = getelementptr i8, ptr %memory, i64 {A_BYTES}
+  %b_copy = select i1 %copies_b, ptr %b_memory, ptr null
   br label %stack
 stack:
   %row = phi i64 [ %begin, %begin_stack ], [ %block_end, %depths ]
@@ -235,7 +263,6 @@ block:
   %b_far_in = mul nsw i64 %k, %b_row
   %b_block = getelementptr i8, ptr %b_start, i64 %b_far_in
   %strip = mul nsw i64 %kcount, {shape.rows * shape.size}
-  %packed_panel = mul nsw i64 %kcount, {shape.panel * shape.size}
   switch i64 %copies, label %gathering [ i64 0, label %begin_panels i64 1, label %copying_a ]
 copying_a:
   call void %pack_strips(ptr %memory, ptr %a_block, i64 %a_column, i64 %kcount, i64 %count, i64 %strip)
@@ -249,8 +276,6 @@ begin_panels:
   br label %panels
 panels:
   %j = phi i64 [ 0, %begin_panels ], [ %nj, %ready ]
-  %group_end = phi i64 [ 0, %begin_panels ], [ %group_next, %ready ]
-  %in_group = phi ptr [ %b_memory, %begin_panels ], [ %after_panel, %ready ]
   %jleft = sub nsw i64 %columns, %j
   %jsome = icmp sgt i64 %jleft, 0
   br i1 %jsome, label %begin_panel, label %depths
@@ -258,32 +283,17 @@ begin_panel:
   %nj = add nsw i64 %j, {shape.panel}
   %jc = icmp slt i64 %jleft, {shape.panel}
   %jcount = select i1 %jc, i64 %jleft, i64 {shape.panel}
-  %b_aside = mul nsw i64 %j, %b_column
-  %b_panel = getelementptr i8, ptr %b_block, i64 %b_aside
-  %c_aside = mul nsw i64 %j, {shape.size}
-  %c_panel = getelementptr i8, ptr %c_start, i64 %c_aside
-  switch i64 %packs, label %turning [ i64 0, label %ready i64 1, label %copying ]
+  %b_over = mul nsw i64 %j, %b_column
+  %b_panel = getelementptr i8, ptr %b_block, i64 %b_over
+  %c_over = mul nsw i64 %j, {shape.size}
+  %c_panel = getelementptr i8, ptr %c_start, i64 %c_over
+  br i1 %turns_b, label %turning, label %ready
 turning:
   call void %pack_turn(ptr %b_memory, ptr %b_panel, i64 %b_column, i64 %kcount, i64 %jcount)
   br label %ready
-copying:
-  %is_end = icmp eq i64 %j, %group_end
-  br i1 %is_end, label %copying_group, label %ready
-copying_group:
-  %gc = icmp slt i64 %jleft, %group
-  %gcount = select i1 %gc, i64 %jleft, i64 %group
-  %group_after = add nsw i64 %j, %group
-  call void %pack_panels(ptr %b_memory, ptr %b_panel, i64 %b_row, i64 %kcount, i64 %gcount, i64 %packed_panel)
-  br label %ready
 ready:
-  %b_packed = phi ptr [ null, %begin_panel ], [ %b_memory, %turning ], [ %in_group, %copying ],
-                      [ %b_memory, %copying_group ]
-  %group_next = phi i64 [ 0, %begin_panel ], [ 0, %turning ], [ %group_end, %copying ],
-                        [ %group_after, %copying_group ]
-  %after_panel = getelementptr i8, ptr %b_packed, i64 %packed_panel
-  %b_used = select i1 %copies_b, ptr %b_packed, ptr %b_panel
-  %b_step = select i1 %copies_b, i64 {shape.panel * shape.size}, i64 %b_row
-{_call_panel(shape, "%copies_a", "a_used", "b_used", "b_step", "kcount")}
+  %b_used = phi ptr [ %b_panel, %begin_panel ], [ %b_memory, %turning ]
+{_call_panel(shape, "%copies_a", "a_used", "b_used", "b_step", "kcount", "%b_copy")}
   br label %panels
 out:
   br i1 %no_slots, label %leave, label %release

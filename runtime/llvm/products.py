@@ -21,13 +21,16 @@ from . import cache, engine
 from .matrices import Argument
 from .native_step import Touch
 from .packing_text import PACKING, packing_text
-from .product_text import A_BYTES, B_BYTES, FIELDS, SLOT_BYTES, SLOTS, direct_text, product_text
+from .product_text import A_BYTES, FIELDS, SLOT_BYTES, SLOTS, direct_text, product_text
 from .tile_text import Shape, shape_of, tile_text
 
 # The longest block of the summed axis: a panel and the rows of a tile stay in the first cache.
 DEPTH = 256
 # The bytes of A that a block of rows may have in a block of the summed axis: they stay in the second cache.
 BLOCK_BYTES = 256 << 10
+# From what distance of its rows on B is copied: their lines fall into few sets of the first cache. Where
+# multiplying vectors of 512 bits takes two cycles, the second cache keeps up.
+FAR = 256
 
 
 # What stands around tiles, with its text and level: large products spend their time in tiles.
@@ -49,7 +52,7 @@ class Code:
         tiles = [
             f"tile_{height}_{width + 1}" for height in self.shape.heights for width in range(self.shape.width)
         ]
-        self.places = {name: place for place, name in enumerate([*tiles, *PACKING, *FRAMES])}
+        self.places = {name: place for place, name in enumerate([*tiles, "copying", *PACKING, *FRAMES])}
         self.table = np.zeros(len(self.places), np.int64)
         self._libraries: list[engine.Library] = []
         self._wanted: dict[str, None] = {}
@@ -64,7 +67,8 @@ class Code:
         pieces = {rows, *range(cut, min(rows, 12 * cut), cut), *range(rows % cut, min(rows, 12 * cut), cut)}
         heights = {height for piece in pieces for height in _heights(piece, self.shape, copies > 0)}
         names = [f"tile_{height}_{width}" for height in heights for width in _widths(columns, self.shape)]
-        names += [PACKING[packs - 1]] * (packs > 0) + [PACKING[copies + 1]] * (copies > 0) + [frame]
+        names += {0: [], 1: ["copying"], 2: ["turn"]}[packs] + [PACKING[copies]] * (copies > 0)
+        names.append(frame)
         with self.lock:
             self._wanted |= dict.fromkeys(name for name in names if not self.address(name))
 
@@ -80,6 +84,8 @@ class Code:
             return text(self.shape), level
         if name in PACKING:
             return packing_text(self.shape, name), 1
+        if name == "copying":
+            return tile_text(self.shape, self.shape.rows, self.shape.width, copies=True), 1
         _, height, width = name.split("_")
         return tile_text(self.shape, int(height), int(width)), 1
 
@@ -129,10 +135,10 @@ class Operand:
 
 @record
 class Description:
-    """The function that runs a product, whether it packs B, and what it reads about the product."""
+    """The function that runs a product, whether it transposes B, and what it reads about the product."""
 
     frame: str
-    packs: bool
+    turns: bool
     fields: np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -153,23 +159,26 @@ def describe(
     or its columns.
     """
     m, n, k = shape
-    size = made.shape.size
-    depth = -(-k // -(-k // DEPTH))
-    height, wide = made.shape.rows, made.shape.panel
+    size, lanes = made.shape.size, made.shape.lanes
+    depth = depth_of(k, lanes)
     packs, copies = _copied(made.shape, m, n, a, b)
     frame = "direct" if inner == outer == 1 and k <= DEPTH and not packs and not copies else "product"
     made.need(frame, m, n, packs, copies)
-    rows = _part(m, (A_BYTES if copies else BLOCK_BYTES) // (depth * size), height)
-    group = _part(n, B_BYTES // (depth * size), wide)
+    rows = _part(m, (A_BYTES if copies else BLOCK_BYTES) // (depth * size), made.shape.rows)
     slots, room = _slots() if packs or copies else (0, 0)
     known = {
         "rows": m, "columns": n, "depth": k, "inner": inner, "alpha": bits(alpha), "adds": int(adds),
-        "packs": packs, "copies": copies, "row_block": rows, "depth_block": depth, "group": group,
+        "packs": packs, "copies": copies, "row_block": rows, "depth_block": depth,
         "slots": slots, "room": room, "tiles": made.table.ctypes.data,
         "a_row": a.row, "a_column": a.column, "b_row": b.row, "b_column": b.column, "c_row": c.row,
         "a_next": a.next, "b_next": b.next, "c_next": c.next, "a_far": a.far, "b_far": b.far, "c_far": c.far,
     }  # fmt: skip
-    return Description(frame, packs > 0, np.array([known[name] for name in FIELDS], np.int64))
+    return Description(frame, packs == 2, np.array([known[name] for name in FIELDS], np.int64))
+
+
+def depth_of(k: int, lanes: int) -> int:
+    """How long blocks of the summed axis are: as equal as multiples of a vector allow."""
+    return min(k, -(-k // -(-k // DEPTH) // lanes) * lanes)
 
 
 def touches(
@@ -204,8 +213,8 @@ def _copied(shape: Shape, m: int, n: int, a: Operand, b: Operand) -> tuple[int, 
     Tiles that fill 32 registers read an element of A less often, and with one walk from line to line.
     """
     wide = shape.rows == 8
-    far, many = (4096, 64) if wide else (256, 32)
-    packs = 2 if b.column != shape.size and n > 1 else int(b.row >= far and m >= many)
+    far = 4096 if engine.host()[0] == "znver4" else FAR
+    packs = 2 if b.column != shape.size and n > 1 else int(b.row >= far and m >= (128 if wide else 32))
     if wide:
         return packs, 0
     if a.row == shape.size:

@@ -112,37 +112,44 @@ class Function:
         self.declared[f"declare {v} {name}({v}, {v}, {v})"] = None
         return self.let(f"call {v} {name}({v} {x}, {v} {y}, {v} {z})")
 
-    def prefetch(self, pointer: str) -> None:
-        """Ask for memory that will be written."""
+    def prefetch(self, pointer: str, writes: bool) -> None:
+        """Ask for memory that will be read or written."""
         self.declared["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"] = None
-        self.lines.append(f"  call void @llvm.prefetch.p0(ptr {pointer}, i32 1, i32 3, i32 1)")
+        self.lines.append(f"  call void @llvm.prefetch.p0(ptr {pointer}, i32 {int(writes)}, i32 3, i32 1)")
 
     def text(self) -> str:
         return "\n".join([*self.declared, *self.lines])
 
 
+# How many multiplications ahead a tile that copies rows of B asks for them: they may come from a far cache.
+AHEAD = 384
+
 # What a tile is called with, after its rows of A.
 TILE = "i64 %a_row, i64 %a_column, ptr %b, i64 %b_row, ptr %c, i64 %c_row, i64 %depth, i64 %last, "
 
 
-def tile_text(shape: Shape, rows: int, width: int) -> str:
+def tile_text(shape: Shape, rows: int, width: int, copies: bool = False) -> str:
     """`tile_rows_width`: sums over `depth` of so many rows and vectors; the last has `last` elements.
 
     They times alpha are stored, or added to what is there. The lower half of the rows begins at `%a1`: with a
-    pointer of its own no address is more than a base and a register, which may be doubled.
+    pointer of its own no address is more than a base and a register, which may be doubled. A tile that
+    `copies`, `copying`, leaves its rows of B at `%to`, one behind the other; storing costs it no time.
     """
     f = Function(shape)
     places = [(i, j) for i in range(rows) for j in range(width)]
+    name, to = ("copying", ", ptr %to") if copies else (f"tile_{rows}_{width}", "")
     f.add(f"""
-define void @tile_{rows}_{width}(ptr %a0, ptr %a1, {TILE}{shape.real} %alpha, i1 %adds) {{
+define void @{name}(ptr %a0, ptr %a1, {TILE}{shape.real} %alpha, i1 %adds{to}) {{
 entry:""")
     lines = ["%c"]
     while len(lines) < rows:
         lines.append(f.at(lines[-1], "%c_row"))
     for line in lines:
-        f.prefetch(line)
-    masks = [None] * (width - 1) + [f.mask("%last")]
+        f.prefetch(line, writes=True)
+    masks = [None] * (width - 1) + [None if copies else f.mask("%last")]
     half = -(-rows // 2)
+    if copies:
+        f.add(f"  %ahead = mul nsw i64 %b_row, {AHEAD // (rows * width)}")
     two, three = (f.let(f"mul nsw i64 %a_row, {n}") for n in (2, 3))
     f.add("""
   br label %loop
@@ -152,7 +159,14 @@ loop:
   %pa1 = phi ptr [ %a1, %entry ], [ %na1, %loop ]
   %pb = phi ptr [ %b, %entry ], [ %nb, %loop ]""")
     begin = len(f.lines)
-    right = [f.load(f.at("%pb", j * shape.lanes * shape.size), masks[j]) for j in range(width)]
+    bytes_ = shape.lanes * shape.size
+    right = [f.load(f.at("%pb", j * bytes_), masks[j]) for j in range(width)]
+    if copies:
+        later = f.at("%pb", "%ahead")
+        for j in range(width):
+            f.prefetch(f.at(later, j * bytes_), writes=False)
+            f.store(right[j], f.at("%pt", j * bytes_))
+        f.add(f"  %nt = getelementptr i8, ptr %pt, i64 {width * bytes_}")
     sums = {}
     for i in range(rows):
         place = f.at(f"%pa{i // half}", (0, "%a_row", two, three)[i % half])
@@ -163,6 +177,8 @@ loop:
         f"  %s{i}_{j} = phi {f.vector()} [ zeroinitializer, %entry ], [ {sums[i, j]}, %loop ]"
         for i, j in places
     ]
+    if copies:
+        f.lines.insert(begin, "  %pt = phi ptr [ %to, %entry ], [ %nt, %loop ]")
     f.add("""
   %na0 = getelementptr i8, ptr %pa0, i64 %a_column
   %na1 = getelementptr i8, ptr %pa1, i64 %a_column

@@ -85,7 +85,9 @@ def test_arguments_and_results_are_not_kept() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rounds", [60, pytest.param(600, marks=[pytest.mark.sweep, pytest.mark.timeout(600)])])
+@pytest.mark.parametrize(
+    "rounds", [60, pytest.param(600, marks=[pytest.mark.sweep, pytest.mark.timeout(600)])]
+)
 def test_memory_does_not_grow_with_rounds_of_compiling(rounds: int) -> None:
     def round_of_work(k: int) -> None:
         compiled = tl.compile(lambda p, x: tl.value_and_grad(lambda p: np.sum((p["w"] @ x) ** 2))(p))
