@@ -30,6 +30,8 @@ FIELDS = (
 # and for a panel of B lies in `room`. A thread looks for a free one from its own on, which its stack tells.
 SLOTS, A_BYTES, B_BYTES = 64, 320 << 10, 64 << 10
 SLOT_BYTES = A_BYTES + B_BYTES
+# Bytes between strips, or rows of many strips would fall into one set of the first cache.
+STRIP_GAP = 64
 
 
 def _panel(shape: Shape) -> str:
@@ -52,7 +54,8 @@ entry:
   %copies = and i1 %room, %large
   %row = select i1 %strips, i64 {shape.size}, i64 %a_row
   %column = select i1 %strips, i64 {shape.rows * shape.size}, i64 %a_column
-  %strip = mul nsw i64 %depth, {shape.rows * shape.size}
+  %strip_bytes = mul nsw i64 %depth, {shape.rows * shape.size}
+  %strip = add nsw i64 %strip_bytes, {STRIP_GAP}
   br label %loop
 loop:
   %height = phi i64 [ {shape.rows}, %entry ], [ %height, %called ], [ %next, %lower ]
@@ -262,7 +265,8 @@ block:
   %a_block = getelementptr i8, ptr %a_start, i64 %a_far_in
   %b_far_in = mul nsw i64 %k, %b_row
   %b_block = getelementptr i8, ptr %b_start, i64 %b_far_in
-  %strip = mul nsw i64 %kcount, {shape.rows * shape.size}
+  %strip_bytes = mul nsw i64 %kcount, {shape.rows * shape.size}
+  %strip = add nsw i64 %strip_bytes, {STRIP_GAP}
   switch i64 %copies, label %gathering [ i64 0, label %begin_panels i64 1, label %copying_a ]
 copying_a:
   call void %pack_strips(ptr %memory, ptr %a_block, i64 %a_column, i64 %kcount, i64 %count, i64 %strip)

@@ -21,11 +21,13 @@ from . import cache, engine
 from .matrices import Argument
 from .native_step import Touch
 from .packing_text import PACKING, packing_text
-from .product_text import A_BYTES, FIELDS, SLOT_BYTES, SLOTS, direct_text, product_text
+from .product_text import A_BYTES, FIELDS, SLOT_BYTES, SLOTS, STRIP_GAP, direct_text, product_text
 from .tile_text import Shape, shape_of, tile_text
 
 # The longest block of the summed axis: a panel and the rows of a tile stay in the first cache.
 DEPTH = 256
+# The same where A is copied for tiles that fill 32 registers: its strips stay in the first cache too.
+STRIP_DEPTH = 128
 # The bytes of A that a block of rows may have in a block of the summed axis: they stay in the second cache.
 BLOCK_BYTES = 256 << 10
 # From what distance of its rows on B is copied: their lines fall into few sets of the first cache. Where
@@ -135,10 +137,9 @@ class Operand:
 
 @record
 class Description:
-    """The function that runs a product, whether it transposes B, and what it reads about the product."""
+    """The function that runs a product, and what it reads about the product."""
 
     frame: str
-    turns: bool
     fields: np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -160,11 +161,14 @@ def describe(
     """
     m, n, k = shape
     size, lanes = made.shape.size, made.shape.lanes
-    depth = depth_of(k, lanes)
-    packs, copies = _copied(made.shape, m, n, a, b)
+    packs, copies = _copied(made.shape, m, n, k, a, b)
+    depth = _part(k, STRIP_DEPTH if copies == 1 and made.shape.rows == 8 else DEPTH, lanes)
     frame = "direct" if inner == outer == 1 and k <= DEPTH and not packs and not copies else "product"
     made.need(frame, m, n, packs, copies)
-    rows = _part(m, (A_BYTES if copies else BLOCK_BYTES) // (depth * size), made.shape.rows)
+    height = made.shape.rows
+    strip = height * depth * size
+    most = A_BYTES // (strip + STRIP_GAP) if copies else BLOCK_BYTES // strip
+    rows = _part(m, most * height, height)
     slots, room = _slots() if packs or copies else (0, 0)
     known = {
         "rows": m, "columns": n, "depth": k, "inner": inner, "alpha": bits(alpha), "adds": int(adds),
@@ -173,12 +177,7 @@ def describe(
         "a_row": a.row, "a_column": a.column, "b_row": b.row, "b_column": b.column, "c_row": c.row,
         "a_next": a.next, "b_next": b.next, "c_next": c.next, "a_far": a.far, "b_far": b.far, "c_far": c.far,
     }  # fmt: skip
-    return Description(frame, packs == 2, np.array([known[name] for name in FIELDS], np.int64))
-
-
-def depth_of(k: int, lanes: int) -> int:
-    """How long blocks of the summed axis are: as equal as multiples of a vector allow."""
-    return min(k, -(-k // -(-k // DEPTH) // lanes) * lanes)
+    return Description(frame, np.array([known[name] for name in FIELDS], np.int64))
 
 
 def touches(
@@ -207,19 +206,16 @@ def touches(
     return tuple(found)
 
 
-def _copied(shape: Shape, m: int, n: int, a: Operand, b: Operand) -> tuple[int, int]:
-    """Whether B and A are copied, as FIELDS has it; they are where that was measured to pay.
-
-    Tiles that fill 32 registers read an element of A less often, and with one walk from line to line.
-    """
-    wide = shape.rows == 8
+def _copied(shape: Shape, m: int, n: int, k: int, a: Operand, b: Operand) -> tuple[int, int]:
+    """Whether B and A are copied, as FIELDS has it; they are where that was measured to pay."""
+    wide, strips = shape.rows == 8, a.row == shape.size
     far = 4096 if engine.host()[0] == "znver4" else FAR
     packs = 2 if b.column != shape.size and n > 1 else int(b.row >= far and m >= (128 if wide else 32))
-    if wide:
-        return packs, 0
-    if a.row == shape.size:
-        return packs, int(n >= 96 and m >= 32)
-    return packs, 2 if n >= 256 and m >= 32 else 0
+    if strips:
+        return packs, int(n >= 96 and m >= 32 and (k >= 128 or not wide))
+    # Tiles that fill 32 registers read an element of A less often, and with one walk from line to line.
+    many = n >= 512 and m >= 128 and a.row % 4096 == 0 if wide else n >= 256 and m >= 32
+    return packs, 2 * many
 
 
 def _part(length: int, most: int, step: int) -> int:

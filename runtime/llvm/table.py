@@ -37,8 +37,8 @@ from .printer import print_kernel
 from .types import NotPrintable
 from .written import Module
 
-# Rows of a product for each piece of a thread's share: every piece reads the right operand, or transposes it.
-PIECE_ROWS, TURNED_ROWS = 128, 256
+# Rows of a product for each piece of a thread's share: every piece reads the right operand, or copies it.
+PIECE_ROWS = 256
 
 
 @record(frozen=False)
@@ -330,8 +330,7 @@ class TableBuilder:
         cut = made.shape.cut(m)
         if m % cut and count > 1:
             cut = m
-        fewest = TURNED_ROWS if described.turns else PIECE_ROWS
-        most = max(1, min(4, m // fewest)) if count == 1 else 4
+        most = max(1, min(4, m // PIECE_ROWS)) if count == 1 else 4
         places = [self.place(v) for v in (x, y, output)]
         outer = [tuple(s[v] for _, s in around) for v in range(3)]
         steps = []
