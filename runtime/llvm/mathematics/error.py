@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .builder import Value, fma, magnitude, polynomial, smaller, where, with_sign
 from .constants import constants, table
-from .exponential import Whole, expm1_pair, power_of_two, reduced, scaled
+from .exponential import Whole, expm1_pair, lowest, power_of_two, reduced, scaled
 from .logarithm import log_of_pair
 from .pairs import Pair, quick_sum, remaining, two_product
 from .pieces import by_pieces
@@ -55,8 +55,7 @@ def _quotient(name: str, a: Value, middle: float, slope: float) -> Pair:
 
 def _gaussian(square: Pair, quotient: Pair) -> tuple[Pair, Whole]:
     """exp(-square) * quotient as a pair times 2^k: quotient * (e^r - 1) is added to the quotient."""
-    c = constants(square.high.dtype)
-    grown, k = expm1_pair(-smaller(square.high, -c.exp_low), -square.low)
+    grown, k = expm1_pair(-smaller(square.high, -lowest(square.high)), -square.low)
     product = two_product(quotient.high, grown.high)
     total = quick_sum(quotient.high, product.high)
     rest = product.low + fma(quotient.high, grown.low, quotient.low)

@@ -3,6 +3,9 @@
 x = k ln 2 + r with |r| <= ln(2) / 2; a polynomial gives e^r, the exponent field 2^k. The whole number k comes
 from adding 1.5 * 2^(mantissa bits), whose low bits then hold it; NaN passes through, since every way ends in
 arithmetic with x. Scaling by 2^k is done in two halves, so that one rounding makes a subnormal result.
+
+An operation whose result is subnormal, or rounds to 0, takes a hundred times as long on many CPUs, and masked
+softmax has many such arguments: where e^x is 0, nothing is scaled.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ from .pairs import Pair, remaining
 from .pieces import by_pieces
 from .registers import looked_up, scaled_by_power
 from .tables import EXP2
+
+# So far below 0 the result of an exponential is 0 without being scaled in several steps.
+_FAR = -10_000.0
 
 
 @record
@@ -42,15 +48,26 @@ def power_of_two(shifted: Value) -> Value:
     return ((shifted.bits() << c.mantissa) + c.one_bits).floats()
 
 
+def has_scalef(x: Value) -> bool:
+    """Whether one instruction scales such numbers."""
+    e = x.emitter
+    return bool(e.target.scalef and e.lanes and e.lanes * x.dtype.itemsize % 64 == 0)
+
+
+def lowest(x: Value) -> float:
+    """The least argument that e^x is computed for: it is 0 there, and `vscalef` sees that so far below."""
+    return _FAR if has_scalef(x) else constants(x.dtype).exp_low
+
+
 def scaled(p: Value, k: Whole) -> Value:
     """p * 2^k, rounded once; k may leave the range of exponents by one binade and subnormal numbers."""
-    e, c = p.emitter, constants(p.dtype)
-    if e.target.scalef and e.lanes * p.dtype.itemsize % 64 == 0 and e.lanes:
+    if has_scalef(p):
         return scaled_by_power(p, k.value)
+    c = constants(p.dtype)
     bits = k.shifted.bits()
     half = ((bits << c.mantissa - 1) & -(1 << c.mantissa)) + c.one_bits
     rest = (bits << c.mantissa) + 2 * c.one_bits - half
-    return p * half.floats() * rest.floats()
+    return where(k.value < float(-c.bias - c.mantissa), 0.0, p) * half.floats() * rest.floats()
 
 
 def reduced(x: Value) -> tuple[Value, Whole]:
@@ -75,14 +92,14 @@ def _exp_looked_up(x: Value) -> Value:
 def exp(x: Value) -> Value:
     c = constants(x.dtype)
     if x.emitter.target.permute and x.dtype.itemsize == 8:
-        return _exp_looked_up(larger(smaller(x, c.exp_high), c.exp_low))
-    r, k = reduced(larger(smaller(x, c.exp_high), c.exp_low))
+        return _exp_looked_up(larger(smaller(x, c.exp_high), _FAR))
+    r, k = reduced(larger(smaller(x, c.exp_high), lowest(x)))
     return scaled(polynomial(r, (1.0, 1.0, *table("exp", x))), k)
 
 
 def exp2(x: Value) -> Value:
     c = constants(x.dtype)
-    x = larger(smaller(x, c.bias + 2.0), -(c.bias + c.mantissa + 2.0))
+    x = larger(smaller(x, c.bias + 2.0), _FAR if has_scalef(x) else -(c.bias + c.mantissa + 2.0))
     k = nearest(x)
     return scaled(polynomial(x - k.value, (1.0, *table("exp2", x))), k)
 
@@ -130,8 +147,7 @@ def tanh(x: Value) -> Value:
 
 def expit(x: Value) -> Value:
     """1 / (1 + e^-|x|), times e^-|x| where x is negative; what rounding takes from the sum is given back."""
-    c = constants(x.dtype)
-    r, k = reduced(larger(-magnitude(x), c.exp_low))
+    r, k = reduced(larger(-magnitude(x), lowest(x)))
     power = scaled(polynomial(r, (1.0, 1.0, *table("exp", x))), k)
     total = power + 1.0
     lost = power - (total - 1.0)
@@ -143,8 +159,7 @@ def expit(x: Value) -> Value:
 
 def _exp_of_distance(a: Value) -> Value:
     """e^-a for a >= 0."""
-    c = constants(a.dtype)
-    r, k = reduced(-smaller(a, -c.exp_low))
+    r, k = reduced(-smaller(a, -lowest(a)))
     return scaled(polynomial(r, (1.0, 1.0, *table("exp", a))), k)
 
 

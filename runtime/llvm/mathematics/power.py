@@ -21,7 +21,7 @@ from .builder import (
     with_sign,
 )
 from .constants import constants, table
-from .exponential import nearest, power_of_two, scaled, whole
+from .exponential import lowest, nearest, power_of_two, scaled, whole
 from .logarithm import apart, apart_normal
 from .pairs import Pair, quick_sum, remaining, two_product, two_sum
 
@@ -122,7 +122,7 @@ def _double(size: Value, y: Value) -> Value:
     product = two_product(y, logarithm.high)
     low = fma(y, logarithm.low, product.low)
     high = y * _ends(size, logarithm.high)
-    high = larger(smaller(high, c.exp_high), c.exp_low)
+    high = larger(smaller(high, c.exp_high), lowest(high))
     low = where(magnitude(product.high) < 800.0, low, 0.0)
     k = whole(fma(high, c.log2_e, c.magic), c)
     r = fma(k.value, -c.ln2_high, high) + fma(k.value, -c.ln2_low, low)
