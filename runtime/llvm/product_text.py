@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .packing_text import PACKING
-from .tile_text import TILE, Function, Shape
+from .tile_text import KINDS, TILE, UNROLLED, Function, Shape
 
 # What describes a product, in i64. Distances count bytes; `inner` matrices lie `next` apart, and groups of so
 # many `far`. `packs` is 0 where panels of B are read in place, 1 where the first tile copies them for the
@@ -39,12 +39,15 @@ def _panel(shape: Shape) -> str:
 
     Eight rows are two tiles of four where the highest have six, but for strips of A, which hold the rows of
     the highest tile side by side, column after column. Where there is memory for it, the first tile copies a
-    whole panel, if it is one of the highest.
+    whole panel, if it is one of the highest. The others are of a quicker kind where that is made and fits.
     """
+    kinds = shape.tiles
     return f"""
 define internal void @panel(ptr %tiles, i64 %vectors, i64 %rows, i1 %strips, ptr %a, {TILE}
                             {shape.real} %alpha, i1 %adds, ptr %to) {{
 entry:
+  %row = select i1 %strips, i64 {shape.size}, i64 %a_row
+  %column = select i1 %strips, i64 {shape.rows * shape.size}, i64 %a_column
   %room = icmp ne ptr %to, null
   %all_vectors = icmp eq i64 %vectors, {shape.width}
   %all_last = icmp eq i64 %last, {shape.lanes}
@@ -52,8 +55,17 @@ entry:
   %tall = icmp sge i64 %rows, {shape.rows}
   %large = and i1 %all, %tall
   %copies = and i1 %room, %large
-  %row = select i1 %strips, i64 {shape.size}, i64 %a_row
-  %column = select i1 %strips, i64 {shape.rows * shape.size}, i64 %a_column
+  %unit = select i1 %strips, i64 {shape.rows * shape.size}, i64 {shape.size}
+  %quick_number = select i1 %strips, i64 {kinds + 2}, i64 {kinds + 1}
+  %quick_place = getelementptr ptr, ptr %tiles, i64 %quick_number
+  %quick = load ptr, ptr %quick_place, align 8
+  %made = icmp ne ptr %quick, null
+  %beyond = and i64 %depth, {UNROLLED - 1}
+  %even = icmp eq i64 %beyond, 0
+  %dense = icmp eq i64 %column, %unit
+  %quick0 = and i1 %all, %made
+  %quick1 = and i1 %even, %dense
+  %quick2 = and i1 %quick0, %quick1
   %strip_bytes = mul nsw i64 %depth, {shape.rows * shape.size}
   %strip = add nsw i64 %strip_bytes, {STRIP_GAP}
   br label %loop
@@ -89,7 +101,7 @@ call:
   %middle = getelementptr i8, ptr %pa, i64 %upper
   br i1 %first, label %call_first, label %call_other
 call_first:
-  %copying_place = getelementptr ptr, ptr %tiles, i64 {shape.tiles}
+  %copying_place = getelementptr ptr, ptr %tiles, i64 {kinds}
   %copying = load ptr, ptr %copying_place, align 8
   call void %copying(ptr %pa, ptr %middle, i64 %row, i64 %column, ptr %pb, i64 %pb_row, ptr %pc, i64 %c_row,
                      i64 %depth, i64 %last, {shape.real} %alpha, i1 %adds, ptr %to)
@@ -99,7 +111,12 @@ call_other:
   %before = add nsw i64 %line, %vectors
   %number = sub nsw i64 %before, 1
   %place = getelementptr ptr, ptr %tiles, i64 %number
-  %tile = load ptr, ptr %place, align 8
+  %any_tile = load ptr, ptr %place, align 8
+  %copied = icmp eq i64 %pb_row, {shape.panel * shape.size}
+  %high = icmp eq i64 %height, {shape.rows}
+  %known = and i1 %copied, %high
+  %quickly = and i1 %known, %quick2
+  %tile = select i1 %quickly, ptr %quick, ptr %any_tile
   call void %tile(ptr %pa, ptr %middle, i64 %row, i64 %column, ptr %pb, i64 %pb_row, ptr %pc, i64 %c_row,
                   i64 %depth, i64 %last, {shape.real} %alpha, i1 %adds)
   br label %called
@@ -191,7 +208,7 @@ def product_text(shape: Shape) -> str:
     f.add(_panel(shape))
     _begin(f, "product", FIELDS)
     f.add("  %stack_place = alloca i64, align 8")
-    for number, name in enumerate(PACKING, start=shape.tiles + 1):
+    for number, name in enumerate(PACKING, start=shape.tiles + len(KINDS)):
         f.add(f"  %pack_{name} = load ptr, ptr {f.at('%tiles', 8 * number)}, align 8")
     f.add(f"""
   %starts_adding = icmp ne i64 %adds, 0

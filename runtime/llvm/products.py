@@ -22,7 +22,7 @@ from .matrices import Argument
 from .native_step import Touch
 from .packing_text import PACKING, packing_text
 from .product_text import A_BYTES, FIELDS, SLOT_BYTES, SLOTS, STRIP_GAP, direct_text, product_text
-from .tile_text import Shape, shape_of, tile_text
+from .tile_text import KINDS, Shape, shape_of, tile_text
 
 # The longest block of the summed axis: a panel and the rows of a tile stay in the first cache.
 DEPTH = 256
@@ -54,7 +54,7 @@ class Code:
         tiles = [
             f"tile_{height}_{width + 1}" for height in self.shape.heights for width in range(self.shape.width)
         ]
-        self.places = {name: place for place, name in enumerate([*tiles, "copying", *PACKING, *FRAMES])}
+        self.places = {name: place for place, name in enumerate([*tiles, *KINDS, *PACKING, *FRAMES])}
         self.table = np.zeros(len(self.places), np.int64)
         self._libraries: list[engine.Library] = []
         self._wanted: dict[str, None] = {}
@@ -69,8 +69,9 @@ class Code:
         pieces = {rows, *range(cut, min(rows, 12 * cut), cut), *range(rows % cut, min(rows, 12 * cut), cut)}
         heights = {height for piece in pieces for height in _heights(piece, self.shape, copies > 0)}
         names = [f"tile_{height}_{width}" for height in heights for width in _widths(columns, self.shape)]
-        names += {0: [], 1: ["copying"], 2: ["turn"]}[packs] + [PACKING[copies]] * (copies > 0)
-        names.append(frame)
+        if packs:
+            names += ["copying" if packs == 1 else "turn", "along_strips" if copies else "along_rows"]
+        names += [PACKING[copies]] * (copies > 0) + [frame]
         with self.lock:
             self._wanted |= dict.fromkeys(name for name in names if not self.address(name))
 
@@ -86,8 +87,8 @@ class Code:
             return text(self.shape), level
         if name in PACKING:
             return packing_text(self.shape, name), 1
-        if name == "copying":
-            return tile_text(self.shape, self.shape.rows, self.shape.width, copies=True), 1
+        if name in KINDS:
+            return tile_text(self.shape, self.shape.rows, self.shape.width, name), 1
         _, height, width = name.split("_")
         return tile_text(self.shape, int(height), int(width)), 1
 

@@ -121,33 +121,42 @@ class Function:
         return "\n".join([*self.declared, *self.lines])
 
 
+# Kinds of the highest and widest tile beside the one for all operands: one copies its rows of B for others;
+# two read such a copy, and A along its rows or in strips, at distances that are known.
+KINDS = ("copying", "along_rows", "along_strips")
 # How many multiplications ahead a tile that copies rows of B asks for them: they may come from a far cache.
 AHEAD = 384
+# How many steps of the summed axis tiles take at once where distances are known.
+UNROLLED = 4
 
 # What a tile is called with, after its rows of A.
 TILE = "i64 %a_row, i64 %a_column, ptr %b, i64 %b_row, ptr %c, i64 %c_row, i64 %depth, i64 %last, "
 
 
-def tile_text(shape: Shape, rows: int, width: int, copies: bool = False) -> str:
-    """`tile_rows_width`: sums over `depth` of so many rows and vectors; the last has `last` elements.
+def tile_text(shape: Shape, rows: int, width: int, kind: str = "") -> str:
+    """`tile_rows_width`, or a kind: sums over `depth` of rows and vectors; the last has `last` elements.
 
     They times alpha are stored, or added to what is there. The lower half of the rows begins at `%a1`: with a
-    pointer of its own no address is more than a base and a register, which may be doubled. A tile that
-    `copies`, `copying`, leaves its rows of B at `%to`, one behind the other; storing costs it no time.
+    pointer of its own no address is more than a base and a register, which may be doubled. A tile that is
+    `copying` leaves its rows of B at `%to`, one behind the other; storing costs it no time. Where distances
+    are known, `depth` is a multiple of UNROLLED.
     """
     f = Function(shape)
     places = [(i, j) for i in range(rows) for j in range(width)]
-    name, to = ("copying", ", ptr %to") if copies else (f"tile_{rows}_{width}", "")
+    copies, steps = kind == "copying", UNROLLED if kind.startswith("along") else 1
     f.add(f"""
-define void @{name}(ptr %a0, ptr %a1, {TILE}{shape.real} %alpha, i1 %adds{to}) {{
+define void @{kind or f"tile_{rows}_{width}"}(ptr %a0, ptr %a1, {TILE}{shape.real} %alpha, i1 %adds
+                            {", ptr %to" if copies else ""}) {{
 entry:""")
     lines = ["%c"]
     while len(lines) < rows:
         lines.append(f.at(lines[-1], "%c_row"))
     for line in lines:
         f.prefetch(line, writes=True)
-    masks = [None] * (width - 1) + [None if copies else f.mask("%last")]
-    half = -(-rows // 2)
+    masks = [None] * (width - 1) + [None if kind else f.mask("%last")]
+    half, bytes_ = -(-rows // 2), shape.lanes * shape.size
+    column: int | str = {"along_rows": shape.size, "along_strips": rows * shape.size}.get(kind, "%a_column")
+    below: int | str = width * bytes_ if kind.startswith("along") else "%b_row"
     if copies:
         f.add(f"  %ahead = mul nsw i64 %b_row, {AHEAD // (rows * width)}")
     two, three = (f.let(f"mul nsw i64 %a_row, {n}") for n in (2, 3))
@@ -159,37 +168,41 @@ loop:
   %pa1 = phi ptr [ %a1, %entry ], [ %na1, %loop ]
   %pb = phi ptr [ %b, %entry ], [ %nb, %loop ]""")
     begin = len(f.lines)
-    bytes_ = shape.lanes * shape.size
-    right = [f.load(f.at("%pb", j * bytes_), masks[j]) for j in range(width)]
-    if copies:
-        later = f.at("%pb", "%ahead")
-        for j in range(width):
-            f.prefetch(f.at(later, j * bytes_), writes=False)
-            f.store(right[j], f.at("%pt", j * bytes_))
-        f.add(f"  %nt = getelementptr i8, ptr %pt, i64 {width * bytes_}")
-    sums = {}
-    for i in range(rows):
-        place = f.at(f"%pa{i // half}", (0, "%a_row", two, three)[i % half])
-        spread = f.spread(f.let(f"load {shape.real}, ptr {place}, align {shape.size}"))
-        for j in range(width):
-            sums[i, j] = f.multiply_add(spread, right[j], f"%s{i}_{j}")
+    sums = {(i, j): f"%s{i}_{j}" for i, j in places}
+    pa, pb = ["%pa0", "%pa1"], "%pb"
+    for _ in range(steps):
+        right = [f.load(f.at(pb, j * bytes_), masks[j]) for j in range(width)]
+        if copies:
+            later = f.at(pb, "%ahead")
+            for j in range(width):
+                f.prefetch(f.at(later, j * bytes_), writes=False)
+                f.store(right[j], f.at("%pt", j * bytes_))
+            f.add(f"  %nt = getelementptr i8, ptr %pt, i64 {width * bytes_}")
+        for i in range(rows):
+            place = f.at(pa[i // half], (0, "%a_row", two, three)[i % half])
+            spread = f.spread(f.let(f"load {shape.real}, ptr {place}, align {shape.size}"))
+            for j in range(width):
+                sums[i, j] = f.multiply_add(spread, right[j], sums[i, j])
+        pa, pb = [f.at(pointer, column) for pointer in pa], f.at(pb, below)
     f.lines[begin:begin] = [
         f"  %s{i}_{j} = phi {f.vector()} [ zeroinitializer, %entry ], [ {sums[i, j]}, %loop ]"
         for i, j in places
     ]
     if copies:
         f.lines.insert(begin, "  %pt = phi ptr [ %to, %entry ], [ %nt, %loop ]")
-    f.add("""
-  %na0 = getelementptr i8, ptr %pa0, i64 %a_column
-  %na1 = getelementptr i8, ptr %pa1, i64 %a_column
-  %nb = getelementptr i8, ptr %pb, i64 %b_row
-  %left = sub nsw i64 %k, 1
+    f.add(f"""
+  %na0 = getelementptr i8, ptr {pa[0]}, i64 0
+  %na1 = getelementptr i8, ptr {pa[1]}, i64 0
+  %nb = getelementptr i8, ptr {pb}, i64 0
+  %left = sub nsw i64 %k, {steps}
   %more = icmp ne i64 %left, 0
   br i1 %more, label %loop, label %done
 done:""")
     alpha = f.spread("%alpha")
     ends = ["set", "add"]
-    if shape.rows == 6:  # masked stores take ten times as long as others on some CPUs of narrow vectors
+    if (
+        shape.rows == 6 and not kind
+    ):  # masked stores take ten times as long as others on some CPUs of narrow vectors
         ends += ["set_all", "add_all"]
         f.add(f"""
   %whole = icmp eq i64 %last, {shape.lanes}
