@@ -4,7 +4,9 @@ The cases, samples and measures are those of docs/measure_mathematics.py, which 
 """
 
 import itertools
+import math
 import runpy
+import timeit
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -246,3 +248,18 @@ def test_looked_up_powers_are_those_of_the_script() -> None:
     script = runpy.run_path(str(DOCS / "fit_coefficients.py"))
     with mpmath.workdps(60):
         assert tuple(map(float, script["powers_of_two"]())) == EXP2
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("target", [None, NOT_LOOKED_UP], ids=["instructions", "plain"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["exp", "exp2", "expit"])
+def test_what_vanishes_takes_no_longer(name: str, dtype: Any, target: Target | None) -> None:
+    """Operations with subnormal results take a hundred times as long on many CPUs."""
+    function = compiled(name, [dtype], MEASURE["lanes"](dtype), target)
+
+    def seconds(number: float) -> float:
+        x = np.full(40_000, number, dtype)
+        return min(timeit.repeat(lambda: function(x), number=1, repeat=20))
+
+    assert max(seconds(-1e4), seconds(-math.inf)) < 4 * seconds(-1.0)

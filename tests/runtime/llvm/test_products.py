@@ -18,7 +18,7 @@ import tapeless as tl
 from tapeless.runtime.llvm import cache, engine, products
 from tapeless.runtime.llvm.thread_count import get_num_threads
 
-SIZES = [1, 2, 3, 5, 8, 9, 15, 16, 17, 31, 48, 49, 100]
+SIZES = [1, 2, 3, 5, 8, 9, 15, 16, 17, 31, 48, 49, 100, 130]
 DEPTHS = [1, 2, 7, 8, 64, 255, 256, 257, 600]
 STACKS = [(), (1,), (3,), (2, 3), (2, 1, 3)]
 
@@ -116,6 +116,21 @@ def test_a_sum_does_not_depend_on_where_rows_are_cut(letter: str) -> None:
         results.append(out)
     for other in results[1:]:
         np.testing.assert_array_equal(other, results[0])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("letter", ["f", "d"])
+def test_rows_that_lie_pages_apart(letter: str, width: int) -> None:
+    """Both operands are copied, and the whole tiles are those that know the distances of copies."""
+    rng = np.random.default_rng(6)
+    dtype = np.dtype(letter)
+    x, y = rng.normal(size=(157, 1024)).astype(dtype), rng.normal(size=(1024, 531)).astype(dtype)
+    for left, right in ((x, y), (x, y.T.copy().T), (x.T.copy().T, y), (x.T.copy().T, y.T.copy().T)):
+        out = np.empty((157, 531), dtype)
+        run(code(letter, width), left, right, out, 1.0, False, [])
+        wide = x.astype("f8") @ y.astype("f8")
+        bound = np.abs(x).astype("f8") @ np.abs(y).astype("f8")
+        assert np.all(np.abs(out - wide) <= 100 * np.finfo(dtype).eps * bound)
 
 
 def test_nan_and_infinity_go_where_they_belong() -> None:
