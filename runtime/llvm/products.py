@@ -28,7 +28,8 @@ from .tile_text import KINDS, Shape, shape_of, tile_text
 DEPTH = 256
 # The same where A is copied for tiles that fill 32 registers: its strips stay in the first cache too.
 STRIP_DEPTH = 128
-# The bytes of A that a block of rows may have in a block of the summed axis: they stay in the second cache.
+# The bytes of A that a block of rows may have in a block of the summed axis, at least: more where the second
+# cache is large, so that a panel of B is copied less often.
 BLOCK_BYTES = 256 << 10
 # From what distance of its rows on B is copied: their lines fall into few sets of the first cache. Where
 # multiplying vectors of 512 bits takes two cycles, the second cache keeps up.
@@ -168,7 +169,7 @@ def describe(
     made.need(frame, m, n, packs, copies)
     height = made.shape.rows
     strip = height * depth * size
-    most = A_BYTES // (strip + STRIP_GAP) if copies else BLOCK_BYTES // strip
+    most = A_BYTES // (strip + STRIP_GAP) if copies else _block_bytes() // strip
     rows = _part(m, most * height, height)
     slots, room = _slots() if packs or copies else (0, 0)
     known = {
@@ -205,6 +206,13 @@ def touches(
         # `high` counts the first byte of the last element.
         found.append(Touch(base, offset + low, offset + high - 1 + size, pitch, number == 2))
     return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _block_bytes() -> int:
+    """A quarter of the second cache, where its size is known."""
+    known = "SC_LEVEL2_CACHE_SIZE" in getattr(os, "sysconf_names", {})
+    return max(BLOCK_BYTES, os.sysconf("SC_LEVEL2_CACHE_SIZE") // 4 if known else 0)
 
 
 def _copied(shape: Shape, m: int, n: int, k: int, a: Operand, b: Operand) -> tuple[int, int]:

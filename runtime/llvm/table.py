@@ -38,7 +38,7 @@ from .types import NotPrintable
 from .written import Module
 
 # Rows of a product for each piece of a thread's share: every piece reads the right operand, or copies it.
-PIECE_ROWS = 256
+PIECE_ROWS = 512
 
 
 @record(frozen=False)
