@@ -52,9 +52,7 @@ entry:
   %all_vectors = icmp eq i64 %vectors, {shape.width}
   %all_last = icmp eq i64 %last, {shape.lanes}
   %all = and i1 %all_vectors, %all_last
-  %tall = icmp sge i64 %rows, {shape.rows}
-  %large = and i1 %all, %tall
-  %copies = and i1 %room, %large
+  %copies = and i1 %room, %all
   %unit = select i1 %strips, i64 {shape.rows * shape.size}, i64 {shape.size}
   %quick_number = select i1 %strips, i64 {kinds + 2}, i64 {kinds + 1}
   %quick_place = getelementptr ptr, ptr %tiles, i64 %quick_number
@@ -99,7 +97,9 @@ call:
   %half = lshr i64 %more, 1
   %upper = mul nsw i64 %row, %half
   %middle = getelementptr i8, ptr %pa, i64 %upper
-  br i1 %first, label %call_first, label %call_other
+  %high = icmp eq i64 %height, {shape.rows}
+  %copying_now = and i1 %first, %high
+  br i1 %copying_now, label %call_first, label %call_other
 call_first:
   %copying_place = getelementptr ptr, ptr %tiles, i64 {kinds}
   %copying = load ptr, ptr %copying_place, align 8
@@ -113,7 +113,6 @@ call_other:
   %place = getelementptr ptr, ptr %tiles, i64 %number
   %any_tile = load ptr, ptr %place, align 8
   %copied = icmp eq i64 %pb_row, {shape.panel * shape.size}
-  %high = icmp eq i64 %height, {shape.rows}
   %known = and i1 %copied, %high
   %quickly = and i1 %known, %quick2
   %tile = select i1 %quickly, ptr %quick, ptr %any_tile
@@ -121,12 +120,11 @@ call_other:
                   i64 %depth, i64 %last, {shape.real} %alpha, i1 %adds)
   br label %called
 called:
-  %b_after = select i1 %first, ptr %to, ptr %pb
-  %row_after = select i1 %first, i64 {shape.panel * shape.size}, i64 %pb_row
+  %b_after = select i1 %copying_now, ptr %to, ptr %pb
+  %row_after = select i1 %copying_now, i64 {shape.panel * shape.size}, i64 %pb_row
   %rest = sub nsw i64 %left, %height
   %down = mul nsw i64 %row, %height
-  %highest = icmp eq i64 %height, {shape.rows}
-  %leaves = and i1 %highest, %strips
+  %leaves = and i1 %high, %strips
   %da = select i1 %leaves, i64 %strip, i64 %down
   %dc = mul nsw i64 %c_row, %height
   %na = getelementptr i8, ptr %pa, i64 %da
