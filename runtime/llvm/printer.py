@@ -377,7 +377,7 @@ class _Printer:
         phis = []
         for running in carried:
             self.count += 1
-            phis.append((f"%s{self.count}", f"%e{self.count}"))
+            phis.append((f"%c{self.count}", f"%e{self.count}"))
             running.current, running.error = phis[-1]
         more = self.let(f"icmp slt i64 {index}, {end}")
         self.line(f"br i1 {more}, label %{body}, label %{done}")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tapeless as tl
@@ -155,6 +155,9 @@ BLOCKS = {
 
 
 @settings(max_examples=30, deadline=None)
+@example(
+    ["columns", "softmax", "softmax", "softmax", "softmax"], 64, "f4", False
+)  # one kernel, six kept rows
 @given(
     st.lists(st.sampled_from(sorted(BLOCKS)), min_size=2, max_size=9),
     st.sampled_from([64, 96, 130]),
