@@ -38,10 +38,10 @@ def _panel(shape: Shape) -> str:
     """`panel`: all tiles of a panel, as many of the highest as there are, then lower ones.
 
     Eight rows are two tiles of four where the highest have six, but for strips of A, which hold the rows of
-    the highest tile side by side, column after column. Where there is memory for it, the first tile copies a
-    whole panel, if it is one of the highest. The others are of a quicker kind where that is made and fits.
+    the highest tile side by side, column after column. Where there is memory for it, the first tile copies
+    whole vectors, if it is one of the highest. The others are of a quicker kind where that is made and fits.
     """
-    kinds = shape.tiles
+    kinds = shape.tiles - 1
     return f"""
 define internal void @panel(ptr %tiles, i64 %vectors, i64 %rows, i1 %strips, ptr %a, {TILE}
                             {shape.real} %alpha, i1 %adds, ptr %to) {{
@@ -49,12 +49,11 @@ entry:
   %row = select i1 %strips, i64 {shape.size}, i64 %a_row
   %column = select i1 %strips, i64 {shape.rows * shape.size}, i64 %a_column
   %room = icmp ne ptr %to, null
-  %all_vectors = icmp eq i64 %vectors, {shape.width}
-  %all_last = icmp eq i64 %last, {shape.lanes}
-  %all = and i1 %all_vectors, %all_last
+  %all = icmp eq i64 %last, {shape.lanes}
   %copies = and i1 %room, %all
   %unit = select i1 %strips, i64 {shape.rows * shape.size}, i64 {shape.size}
-  %quick_number = select i1 %strips, i64 {kinds + 2}, i64 {kinds + 1}
+  %quick_kind = select i1 %strips, i64 {kinds + 2 * shape.width}, i64 {kinds + shape.width}
+  %quick_number = add nsw i64 %quick_kind, %vectors
   %quick_place = getelementptr ptr, ptr %tiles, i64 %quick_number
   %quick = load ptr, ptr %quick_place, align 8
   %made = icmp ne ptr %quick, null
@@ -101,7 +100,8 @@ call:
   %copying_now = and i1 %first, %high
   br i1 %copying_now, label %call_first, label %call_other
 call_first:
-  %copying_place = getelementptr ptr, ptr %tiles, i64 {kinds}
+  %copying_number = add nsw i64 %vectors, {kinds}
+  %copying_place = getelementptr ptr, ptr %tiles, i64 %copying_number
   %copying = load ptr, ptr %copying_place, align 8
   call void %copying(ptr %pa, ptr %middle, i64 %row, i64 %column, ptr %pb, i64 %pb_row, ptr %pc, i64 %c_row,
                      i64 %depth, i64 %last, {shape.real} %alpha, i1 %adds, ptr %to)
@@ -206,7 +206,7 @@ def product_text(shape: Shape) -> str:
     f.add(_panel(shape))
     _begin(f, "product", FIELDS)
     f.add("  %stack_place = alloca i64, align 8")
-    for number, name in enumerate(PACKING, start=shape.tiles + len(KINDS)):
+    for number, name in enumerate(PACKING, start=shape.tiles + len(KINDS) * shape.width):
         f.add(f"  %pack_{name} = load ptr, ptr {f.at('%tiles', 8 * number)}, align 8")
     f.add(f"""
   %starts_adding = icmp ne i64 %adds, 0

@@ -56,7 +56,8 @@ class Code:
         tiles = [
             f"tile_{height}_{width + 1}" for height in self.shape.heights for width in range(self.shape.width)
         ]
-        self.places = {name: place for place, name in enumerate([*tiles, *KINDS, *PACKING, *FRAMES])}
+        kinds = [f"{kind}_{width + 1}" for kind in KINDS for width in range(self.shape.width)]
+        self.places = {name: place for place, name in enumerate([*tiles, *kinds, *PACKING, *FRAMES])}
         self.table = np.zeros(len(self.places), np.int64)
         self._libraries: list[engine.Library] = []
         self._wanted: dict[str, None] = {}
@@ -70,10 +71,12 @@ class Code:
         cut = self.shape.cut(rows)
         pieces = {rows, *range(cut, min(rows, 12 * cut), cut), *range(rows % cut, min(rows, 12 * cut), cut)}
         heights = {height for piece in pieces for height in _heights(piece, self.shape, copies > 0)}
-        names = [f"tile_{height}_{width}" for height in heights for width in _widths(columns, self.shape)]
+        widths = _widths(columns, self.shape)
+        kinds = [f"tile_{height}" for height in heights]
         if packs:
-            names += ["copying" if packs == 1 else "turn", "along_strips" if copies else "along_rows"]
-        names += [PACKING[copies]] * (copies > 0) + [frame]
+            kinds += ["copying"] * (packs == 1) + ["along_strips" if copies else "along_rows"]
+        names = [f"{kind}_{width}" for kind in kinds for width in widths]
+        names += ["turn"] * (packs == 2) + [PACKING[copies]] * (copies > 0) + [frame]
         with self.lock:
             self._wanted |= dict.fromkeys(name for name in names if not self.address(name))
 
@@ -89,10 +92,10 @@ class Code:
             return text(self.shape), level
         if name in PACKING:
             return packing_text(self.shape, name), 1
-        if name in KINDS:
-            return tile_text(self.shape, self.shape.rows, self.shape.width, name), 1
-        _, height, width = name.split("_")
-        return tile_text(self.shape, int(height), int(width)), 1
+        kind, width = name.rsplit("_", 1)
+        if kind in KINDS:
+            return tile_text(self.shape, self.shape.rows, int(width), kind), 1
+        return tile_text(self.shape, int(kind.removeprefix("tile_")), int(width)), 1
 
     def _load(self, wanted: list[str], codes: list[bytes]) -> None:
         library = engine.Library(codes, {})

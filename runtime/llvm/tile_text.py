@@ -121,8 +121,8 @@ class Function:
         return "\n".join([*self.declared, *self.lines])
 
 
-# Kinds of the highest and widest tile beside the one for all operands: one copies its rows of B for others;
-# two read such a copy, and A along its rows or in strips, at distances that are known.
+# Kinds of the highest tiles beside those for all operands, of whole vectors: one copies its rows of B for the
+# others; two read such a copy, and A along its rows or in strips, at distances that are known.
 KINDS = ("copying", "along_rows", "along_strips")
 # How many multiplications ahead a tile that copies rows of B asks for them: they may come from a far cache.
 AHEAD = 384
@@ -134,19 +134,19 @@ TILE = "i64 %a_row, i64 %a_column, ptr %b, i64 %b_row, ptr %c, i64 %c_row, i64 %
 
 
 def tile_text(shape: Shape, rows: int, width: int, kind: str = "") -> str:
-    """`tile_rows_width`, or a kind: sums over `depth` of rows and vectors; the last has `last` elements.
+    """`tile_rows_width`, or `kind_width`: sums over `depth` of rows and vectors, the last of `last` elements.
 
     They times alpha are stored, or added to what is there. The lower half of the rows begins at `%a1`: with a
     pointer of its own no address is more than a base and a register, which may be doubled. A tile that is
-    `copying` leaves its rows of B at `%to`, one behind the other; storing costs it no time. Where distances
-    are known, `depth` is a multiple of UNROLLED.
+    `copying` leaves its rows of B at `%to`, as far apart as those of a panel; storing costs it no time. Where
+    distances are known, `depth` is a multiple of UNROLLED.
     """
     f = Function(shape)
     places = [(i, j) for i in range(rows) for j in range(width)]
     copies, steps = kind == "copying", UNROLLED if kind.startswith("along") else 1
+    name, to = f"{kind or f'tile_{rows}'}_{width}", ", ptr %to" if copies else ""
     f.add(f"""
-define void @{kind or f"tile_{rows}_{width}"}(ptr %a0, ptr %a1, {TILE}{shape.real} %alpha, i1 %adds
-                            {", ptr %to" if copies else ""}) {{
+define void @{name}(ptr %a0, ptr %a1, {TILE}{shape.real} %alpha, i1 %adds{to}) {{
 entry:""")
     lines = ["%c"]
     while len(lines) < rows:
@@ -156,7 +156,7 @@ entry:""")
     masks = [None] * (width - 1) + [None if kind else f.mask("%last")]
     half, bytes_ = -(-rows // 2), shape.lanes * shape.size
     column: int | str = {"along_rows": shape.size, "along_strips": rows * shape.size}.get(kind, "%a_column")
-    below: int | str = width * bytes_ if kind.startswith("along") else "%b_row"
+    below: int | str = shape.panel * shape.size if kind.startswith("along") else "%b_row"
     if copies:
         f.add(f"  %ahead = mul nsw i64 %b_row, {AHEAD // (rows * width)}")
     two, three = (f.let(f"mul nsw i64 %a_row, {n}") for n in (2, 3))
@@ -177,7 +177,7 @@ loop:
             for j in range(width):
                 f.prefetch(f.at(later, j * bytes_), writes=False)
                 f.store(right[j], f.at("%pt", j * bytes_))
-            f.add(f"  %nt = getelementptr i8, ptr %pt, i64 {width * bytes_}")
+            f.add(f"  %nt = getelementptr i8, ptr %pt, i64 {shape.panel * shape.size}")
         for i in range(rows):
             place = f.at(pa[i // half], (0, "%a_row", two, three)[i % half])
             spread = f.spread(f.let(f"load {shape.real}, ptr {place}, align {shape.size}"))
