@@ -200,9 +200,8 @@ loop:
 done:""")
     alpha = f.spread("%alpha")
     ends = ["set", "add"]
-    if (
-        shape.rows == 6 and not kind
-    ):  # masked stores take ten times as long as others on some CPUs of narrow vectors
+    # Masked stores take ten times as long as others on some CPUs of narrow vectors.
+    if shape.rows == 6 and not kind:
         ends += ["set_all", "add_all"]
         f.add(f"""
   %whole = icmp eq i64 %last, {shape.lanes}
