@@ -19,7 +19,9 @@ os.environ["TAPELESS_POISON"] = "1"
 os.environ["TAPELESS_CACHE_DIR"] = "off"
 
 # An example's time says nothing on a shared machine; the time of a whole test is bounded by pytest-timeout.
-settings.register_profile("tapeless", deadline=None)
+# The same commit tries the same examples; `--hypothesis-profile=explore` tries new ones.
+settings.register_profile("tapeless", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, derandomize=False)
 settings.load_profile("tapeless")
 
 
