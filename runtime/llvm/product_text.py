@@ -2,9 +2,8 @@
 
 `product(args, begin, end)` computes rows begin … end - 1 of a stack of products, counted through the stack.
 Blocks of rows run outside, then blocks of the summed axis, then panels of columns. A block of A, and a panel
-of B, are copied where they do not lie well.
-Tiles and what packs are functions of their own, found in a table: a tile by its height and width, the others
-behind.
+of B, are copied where they do not lie well. Tiles and what packs are functions of their own, found in a
+table: a tile by its height and width, its quicker kinds and the others behind.
 
 An element's sum runs over k in one order, whatever rows a thread has, so results do not depend on the number
 of threads.
