@@ -6,6 +6,11 @@ matrix or of its transposed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
 from .tile_text import Function, Shape
 
 
@@ -77,11 +82,7 @@ strips:
   %source = phi ptr [ %from, %entry ], [ %below, %next ]
   %target = phi ptr [ %to, %entry ], [ %after, %next ]
   %final = sub nsw i64 %left, 1""")
-    starts = []
-    for i in range(rows):
-        inside = f.let(f"icmp slt i64 {i}, %final")
-        number = f.let(f"select i1 {inside}, i64 {i}, i64 %final")
-        starts.append(f.at("%source", f.let(f"mul nsw i64 {number}, %a_row")))
+    starts = [_line(f, "%source", str(i), "%a_row") for i in range(rows)]
     f.add("""
   br label %columns
 columns:
@@ -90,11 +91,7 @@ columns:
   %place = phi ptr [ %target, %strips ], [ %place_next, %columns ]""")
     first = 0
     for lanes in pieces_of(rows):
-        vector = "poison"
-        for i in range(lanes):
-            place = f.at(starts[first + i], "%at")
-            element = f.let(f"load {shape.real}, ptr {place}, align {shape.size}")
-            vector = f.let(f"insertelement {f.vector(lanes)} {vector}, {shape.real} {element}, i64 {i}")
+        vector = _elements(f, starts[first : first + lanes], "%at")
         f.store(vector, f.at("%place", first * shape.size), None, lanes)
         first += lanes
     f.add(f"""
@@ -114,6 +111,22 @@ out:
   ret void
 }}""")
     return f
+
+
+def _line(f: Function, base: str, number: str, distance: str) -> str:
+    """Where a row or column begins; what lies beyond `%final` begins with that one."""
+    inside = f.let(f"icmp slt i64 {number}, %final")
+    number = f.let(f"select i1 {inside}, i64 {number}, i64 %final")
+    return f.at(base, f.let(f"mul nsw i64 {number}, {distance}"))
+
+
+def _elements(f: Function, starts: list[str], along: str) -> str:
+    """A vector of an element of each line, so far along."""
+    vector, type_, real = "poison", f.vector(len(starts)), f.shape.real
+    for i, start in enumerate(starts):
+        element = f.let(f"load {real}, ptr {f.at(start, along)}, align {f.shape.size}")
+        vector = f.let(f"insertelement {type_} {vector}, {real} {element}, i64 {i}")
+    return vector
 
 
 def pieces_of(number: int) -> list[int]:
@@ -140,12 +153,7 @@ columns:
   %j = phi i64 [ 0, %entry ], [ %nj, %turned ]
   %side = mul nsw i64 %j, {shape.size}
   %column = getelementptr i8, ptr %to, i64 %side""")
-    starts = []
-    for i in range(lanes):
-        number = f.let(f"add nsw i64 %j, {i}")
-        inside = f.let(f"icmp slt i64 {number}, %final")
-        number = f.let(f"select i1 {inside}, i64 {number}, i64 %final")
-        starts.append(f.at("%from", f.let(f"mul nsw i64 {number}, %b_column")))
+    starts = [_line(f, "%from", f.let(f"add nsw i64 %j, {i}"), "%b_column") for i in range(lanes)]
     f.add("""
   br label %squares
 squares:
@@ -166,10 +174,7 @@ singles:
   br i1 %more, label %single, label %turned
 single:""")
     along = f.let(f"mul nsw i64 %r, {shape.size}")
-    vector = "poison"
-    for i, start in enumerate(starts):
-        element = f.let(f"load {shape.real}, ptr {f.at(start, along)}, align {shape.size}")
-        vector = f.let(f"insertelement {f.vector()} {vector}, {shape.real} {element}, i64 {i}")
+    vector = _elements(f, starts, along)
     f.store(vector, f.at("%column", f.let(f"mul nsw i64 %r, {row}")))
     f.add(f"""
   %nr = add nsw i64 %r, 1
@@ -189,42 +194,38 @@ def _transposed(f: Function, rows: list[str]) -> list[str]:
 
     Instruction sets of 256 and 512 bits have each of these shuffles; those across lanes are slower.
     """
-    v, lanes = f.vector(), f.shape.lanes
+    v, count = f.vector(), f.shape.lanes
     inside = 16 // f.shape.size
+    numbers = np.arange(2 * count)
 
-    def pairs(x: str, y: str, size: int, across: bool) -> tuple[str, str]:
-        """Groups of `size` elements of x and y, taken in turn: of halves of a lane, or every other lane."""
-        found = []
-        for half in (0, 1):
-            order: list[int] = []
-            if across:
-                order = [g * size + e for g in range(half, lanes // size, 2) for e in range(size)]
-                order += [lanes + e for e in order]
-            else:
-                for lane in range(0, lanes, inside):
-                    for g in range(half * inside // size // 2, (half + 1) * inside // size // 2):
-                        group = [lane + g * size + e for e in range(size)]
-                        order += [*group, *(lanes + e for e in group)]
-            mask = ", ".join(f"i32 {e}" for e in order)
-            found.append(f.let(f"shufflevector {v} {x}, {v} {y}, <{lanes} x i32> <{mask}>"))
-        return found[0], found[1]
+    def shuffled(x: str, y: str, orders: Iterable[Any]) -> list[str]:
+        masks = (", ".join(f"i32 {e}" for e in order.ravel()) for order in orders)
+        return [f.let(f"shufflevector {v} {x}, {v} {y}, <{count} x i32> <{mask}>") for mask in masks]
+
+    def halves(x: str, y: str, size: int) -> list[str]:
+        """Of each lane's first half, and of its second, groups of `size` elements of x and y in turn."""
+        groups = numbers.reshape(2, -1, 2, inside // size // 2, size)
+        return shuffled(x, y, np.transpose(groups, (2, 1, 3, 0, 4)))
+
+    def lanes(x: str, y: str) -> list[str]:
+        """The even lanes of x and then of y, and the odd ones."""
+        return shuffled(x, y, np.moveaxis(numbers.reshape(2, -1, 2, inside), 2, 0))
 
     def by_lanes(vectors: list[str]) -> list[str]:
         if len(vectors) == 1:
             return vectors
-        both = [pairs(x, y, inside, True) for x, y in zip(vectors[::2], vectors[1::2], strict=True)]
+        both = [lanes(x, y) for x, y in zip(vectors[::2], vectors[1::2], strict=True)]
         even, odd = by_lanes([first for first, _ in both]), by_lanes([second for _, second in both])
         return [vector for two in zip(even, odd, strict=True) for vector in two]
 
-    groups = []
-    for start in range(0, lanes, inside):
-        four = rows[start : start + inside]
-        if inside == 2:
-            groups.append([*pairs(four[0], four[1], 1, False)])
-            continue
-        (a, b), (c, d) = pairs(four[0], four[1], 1, False), pairs(four[2], four[3], 1, False)
-        groups.append([*pairs(a, c, 2, False), *pairs(b, d, 2, False)])
-    columns = [by_lanes([group[e] for group in groups]) for e in range(inside)]
+    def by_elements(group: list[str]) -> list[str]:
+        if len(group) == 2:
+            return halves(group[0], group[1], 1)
+        (a, b), (c, d) = halves(group[0], group[1], 1), halves(group[2], group[3], 1)
+        return [*halves(a, c, 2), *halves(b, d, 2)]
+
+    groups = [by_elements(rows[start : start + inside]) for start in range(0, count, inside)]
+    columns = [by_lanes(list(group)) for group in zip(*groups, strict=True)]
     return [column for lane in zip(*columns, strict=True) for column in lane]
 
 

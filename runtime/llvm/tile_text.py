@@ -143,7 +143,7 @@ def tile_text(shape: Shape, rows: int, width: int, kind: str = "") -> str:
     """
     f = Function(shape)
     places = [(i, j) for i in range(rows) for j in range(width)]
-    copies, steps = kind == "copying", UNROLLED if kind.startswith("along") else 1
+    copies, known = kind == "copying", kind.startswith("along")
     name, to = f"{kind or f'tile_{rows}'}_{width}", ", ptr %to" if copies else ""
     f.add(f"""
 define void @{name}(ptr %a0, ptr %a1, {TILE}{shape.real} %alpha, i1 %adds{to}) {{
@@ -156,20 +156,14 @@ entry:""")
     masks = [None] * (width - 1) + [None if kind else f.mask("%last")]
     half, bytes_ = -(-rows // 2), shape.lanes * shape.size
     column: int | str = {"along_rows": shape.size, "along_strips": rows * shape.size}.get(kind, "%a_column")
-    below: int | str = shape.panel * shape.size if kind.startswith("along") else "%b_row"
+    below: int | str = shape.panel * shape.size if known else "%b_row"
     if copies:
         f.add(f"  %ahead = mul nsw i64 %b_row, {AHEAD // (rows * width)}")
     two, three = (f.let(f"mul nsw i64 %a_row, {n}") for n in (2, 3))
-    f.add("""
-  br label %loop
-loop:
-  %k = phi i64 [ %depth, %entry ], [ %left, %loop ]
-  %pa0 = phi ptr [ %a0, %entry ], [ %na0, %loop ]
-  %pa1 = phi ptr [ %a1, %entry ], [ %na1, %loop ]
-  %pb = phi ptr [ %b, %entry ], [ %nb, %loop ]""")
+    f.add("  br label %loop\nloop:")
     begin = len(f.lines)
     sums = {(i, j): f"%s{i}_{j}" for i, j in places}
-    pa, pb = ["%pa0", "%pa1"], "%pb"
+    pa, pb, steps = ["%pa0", "%pa1"], "%pb", UNROLLED if known else 1
     for _ in range(steps):
         right = [f.load(f.at(pb, j * bytes_), masks[j]) for j in range(width)]
         if copies:
@@ -184,16 +178,14 @@ loop:
             for j in range(width):
                 sums[i, j] = f.multiply_add(spread, right[j], sums[i, j])
         pa, pb = [f.at(pointer, column) for pointer in pa], f.at(pb, below)
+    carried = [("i64", "%k", "%depth", "%left"), ("ptr", "%pa0", "%a0", pa[0]), ("ptr", "%pa1", "%a1", pa[1])]
+    carried += [("ptr", "%pb", "%b", pb)] + [("ptr", "%pt", "%to", "%nt")] * copies
+    carried += [(f.vector(), f"%s{i}_{j}", "zeroinitializer", sums[i, j]) for i, j in places]
     f.lines[begin:begin] = [
-        f"  %s{i}_{j} = phi {f.vector()} [ zeroinitializer, %entry ], [ {sums[i, j]}, %loop ]"
-        for i, j in places
+        f"  {value} = phi {type_} [ {first}, %entry ], [ {following}, %loop ]"
+        for type_, value, first, following in carried
     ]
-    if copies:
-        f.lines.insert(begin, "  %pt = phi ptr [ %to, %entry ], [ %nt, %loop ]")
     f.add(f"""
-  %na0 = getelementptr i8, ptr {pa[0]}, i64 0
-  %na1 = getelementptr i8, ptr {pa[1]}, i64 0
-  %nb = getelementptr i8, ptr {pb}, i64 0
   %left = sub nsw i64 %k, {steps}
   %more = icmp ne i64 %left, 0
   br i1 %more, label %loop, label %done
