@@ -211,7 +211,7 @@ def expected_gradient(program: Program, analytic: bool) -> Any:
 def check(examples: int, length: int, analytic: bool) -> None:
     refused = []
 
-    @settings(max_examples=examples, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(
         programs(length, analytic), st.integers(0, 9), st.sampled_from(["simplify", "cse", "canonicalize"])
     )

@@ -284,7 +284,7 @@ def check(judge: Callable[..., str], examples: int, length: int) -> Counter[str]
     """Hold so many random programs against NumPy, on both executors, with passes and without."""
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=examples, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(programs(length), st.sampled_from([[], [], ["simplify"], ["cse"], ["canonicalize", "cse"]]))
     def holds(program: Program, disabled: list[str]) -> None:
         note(f"{program.text()}{program.specs} {program.views} disabled={disabled}")

@@ -13,6 +13,7 @@ import pytest
 import tapeless as tl
 from tapeless import testing
 
+LENGTHS = [10_000, pytest.param(100_000, marks=[pytest.mark.sweep, pytest.mark.timeout(600)])]
 Chain = Callable[[int], Callable[[Any], Any]]
 
 
@@ -35,9 +36,7 @@ def expected_slope(length: int) -> float:
     return 1.0001 ** (length // 2)
 
 
-@pytest.mark.parametrize(
-    "length", [10_000, pytest.param(100_000, marks=[pytest.mark.sweep, pytest.mark.timeout(600)])]
-)
+@pytest.mark.parametrize("length", LENGTHS)
 def test_a_chain_is_traced_differentiated_compiled_and_run(chain: Chain, length: int) -> None:
     chained, x = chain(length), np.array([0.5, -2.0])
     graph = tl.trace(chained, x)
@@ -55,9 +54,7 @@ def test_a_chain_has_second_derivatives_and_tangents(chain: Chain) -> None:
     np.testing.assert_allclose(tl.jvp(chained, (x,), (np.ones(2),))[1], slope, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "length", [10_000, pytest.param(100_000, marks=[pytest.mark.sweep, pytest.mark.timeout(600)])]
-)
+@pytest.mark.parametrize("length", LENGTHS)
 def test_a_chain_prints_parses_pickles_and_draws(chain: Chain, length: int) -> None:
     graph = tl.trace(chain(length), np.ones(2))
     text = str(graph)

@@ -340,7 +340,9 @@ def test_many_steps_in_linear_time() -> None:
         executor([np.ones(8)])
         return time.perf_counter() - start
 
-    assert seconds(50_000) < 30 * seconds(5_000)
+    short, long = seconds(5_000), seconds(50_000)
+    assert long < 30 * short
+    assert long < 15
 
 
 # -- floating-point settings

@@ -239,10 +239,10 @@ def drop(rounds: int) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="/proc tells what is resident")
 @pytest.mark.parametrize(
-    "rounds", [150, pytest.param(10_000, marks=[pytest.mark.sweep, pytest.mark.timeout(1200)])]
+    "rounds", [300, pytest.param(10_000, marks=[pytest.mark.sweep, pytest.mark.timeout(1200)])]
 )
 def test_compile_and_drop_does_not_grow_memory(rounds: int) -> None:
-    drop(60)
+    drop(100)
     before = resident()
     drop(rounds)
     grown = resident() - before
