@@ -331,7 +331,7 @@ class _Printer:
             self.running[accumulator.name] = running
             self.names.pop(accumulator.name, None)
         whole = self.whole(loop, begin, end)
-        if whole is None and vector and not self.masking and is_light(loop):
+        if whole is None and vector and is_light(loop):
             middle = end_of_whole(self, begin, end, self.lanes)
             self.counted(loop, begin, middle, EVERY)
             self.counted(loop, middle, end)
@@ -387,7 +387,7 @@ class _Printer:
         if vector:
             self.vector = loop.variable
             self.mask = mask or lane_mask(self, index, end, self.lanes)
-        places = places_of(loop) if vector and mask is None and not self.masking else ()
+        places = places_of(loop) if vector and mask is None else ()
         if places and not is_light(loop):
             self.with_tail(loop, places, index, end)
         else:

@@ -1,9 +1,10 @@
 """Neighbouring elements in memory, and the ends of loops, where vectors have lanes past the end.
 
-With AVX-512 a loop is masked. On other machines masked memory takes long (with AVX2 a store may take twenty
-cycles). There a short body is written twice, for whole vectors and for the rest. In a longer one places are
-stretches of the stack while lanes lie past the end: what the body reads is copied there before, what it wrote
-is copied to memory after it. No address past the end is touched.
+A short body is written twice, for whole vectors and for the rest. In a longer one places are stretches of the
+stack while lanes lie past the end: what the body reads is copied there before, what it wrote is copied to
+memory after it. So whole vectors are read and written without masks. Masked memory takes long: with
+AVX2 a store may take twenty cycles, and with AVX-512 a Zen 5 waits for every masked load that misses its
+caches, as nothing is fetched ahead. No address past the end is touched.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ...compiler.kernel.form import Affine, Load, Loop, Store
 from .mathematics.builder import Writer
 from .types import DType, memory_type, suffix
 
-# Bytes of a register from which on memory is masked.
+# Bytes of a register from which on the rest of a vector is stored by a mask, not in pieces.
 MASKING = 64
 # The mask of vectors whose lanes all lie before the end.
 EVERY = "splat (i1 true)"
@@ -47,7 +48,7 @@ def places_of(loop: Loop) -> tuple[Place, ...]:
 
 
 class Printer(Writer, Protocol):
-    """A writer that knows whether its machine masks memory."""
+    """A writer that knows whether its machine stores by masks."""
 
     masking: bool
 
