@@ -26,6 +26,7 @@ from ...compiler.kernel.form import (
 )
 from .loops import accumulates_in_vector, holds_vector, is_light, lanes_of
 from .operations import compute
+from .sums import fold, two_sum, with_error
 from .tails import (
     EVERY,
     MASKING,
@@ -261,7 +262,7 @@ class _Printer:
             rest = constant(running.neutral, accumulator.dtype, lanes)
             text = self.let(f"select <{lanes} x i1> {self.mask}, {type_} {text}, {type_} {rest}")
         if running.compensated:
-            self.two_sum(running, text, type_)
+            two_sum(self, running, text)
             return
         running.current = compute(
             self, accumulator.op, [running.current, text], [accumulator.dtype] * 2, accumulator.dtype, lanes
@@ -277,17 +278,6 @@ class _Printer:
         if self.masks(running.accumulator):
             mask = f"<{lanes} x i1> {self.mask}"
             running.current = self.let(f"select {mask}, {type_} {running.current}, {type_} {before}")
-
-    def two_sum(self, running: Running, text: str, type_: str) -> None:
-        """Add a term and gather the rounding error (Knuth, TAOCP vol. 2, 4.2.2, theorem B)."""
-        total = self.let(f"fadd {type_} {running.current}, {text}")
-        back = self.let(f"fsub {type_} {total}, {running.current}")
-        rest = self.let(f"fsub {type_} {total}, {back}")
-        first = self.let(f"fsub {type_} {running.current}, {rest}")
-        second = self.let(f"fsub {type_} {text}, {back}")
-        error = self.let(f"fadd {type_} {first}, {second}")
-        running.error = self.let(f"fadd {type_} {running.error}, {error}")
-        running.current = total
 
     def masks(self, accumulator: Accumulator) -> bool:
         """Whether a sum over a vector loop has to leave out lanes past the end."""
@@ -437,37 +427,15 @@ class _Printer:
         """The value of an accumulator after its loops: lanes are folded if the vector loop was inside."""
         accumulator, lanes = running.accumulator, running.lanes
         dtype, text = accumulator.dtype, running.current
-        type_ = value_type(dtype, lanes)
-        fold = bool(lanes) and accumulator.name in self._vector_sums and self.vector is None
-        if running.compensated and not fold:
-            text = self.let(f"fadd {type_} {text}, {running.error}")
-        if fold and running.compensated:
-            text = self.fold_sum(running)
+        if lanes and accumulator.name in self._vector_sums and self.vector is None:
+            op = "add" if accumulator.op == "multiply_add" else accumulator.op
+            text = fold(self, op, text, dtype, lanes)
+            if running.compensated:
+                text = with_error(self, text, fold(self, op, running.error, dtype, lanes), dtype, 0)
             lanes = 0
-        elif fold:
-            text = self.fold("add" if accumulator.op == "multiply_add" else accumulator.op, text, dtype)
-            lanes = 0
+        elif running.compensated:
+            text = with_error(self, text, running.error, dtype, lanes)
         self.define(accumulator.name, text, dtype, lanes)
-
-    def fold_sum(self, running: Running) -> str:
-        """Add up the lanes pairwise, the errors once."""
-        dtype = running.accumulator.dtype
-        total = self.fold("add", running.current, dtype)
-        error = self.fold("add", running.error, dtype)
-        return self.let(f"fadd {scalar_type(dtype)} {total}, {error}")
-
-    def fold(self, op: str, text: str, dtype: DType) -> str:
-        """Fold the lanes of a vector with an op, halves with halves."""
-        lanes = self.lanes
-        while lanes > 1:
-            type_, half = value_type(dtype, lanes), lanes // 2
-            low = ", ".join(f"i32 {i}" for i in range(half))
-            high = ", ".join(f"i32 {i + half}" for i in range(half))
-            first = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{low}>")
-            second = self.let(f"shufflevector {type_} {text}, {type_} poison, <{half} x i32> <{high}>")
-            text = compute(self, op, [first, second], [dtype] * 2, dtype, half)
-            lanes = half
-        return self.let(f"extractelement {value_type(dtype, 1)} {text}, i64 0")
 
     # ---- the whole function
 
