@@ -2,7 +2,8 @@
 
 Loops become array axes: a value inside loops is an array with one axis per enclosing loop, so each statement
 runs once, on all iterations. That is right because iterations are independent but for accumulators, and
-because a loop never reads what the same loop writes elsewhere.
+because a loop never reads what the same loop writes elsewhere. The exception are loops that carry values from
+one iteration to the next in scratch memory: they run one iteration after another.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from .form import (
     Statement,
     Store,
 )
+from .statements import flat
 
 UFUNCS = {
     "add": np.add,
@@ -43,12 +45,16 @@ class _Evaluator:
         self.memory = memory
         self.values: dict[str, Any] = {}
         self.loops: list[Loop] = []
+        self.carrying: list[Loop] = []
+        self.fixed: dict[str, int] = {}
         self.folded: dict[str, Any] = {}
         self.neutral: dict[str, Any] = {}
         self.pieces: dict[str, list[str]] = {}
 
     def variable(self, name: str) -> Any:
-        """The values of a loop variable along its axis."""
+        """The values of a loop variable along its axis, or the one it has in a loop that carries values."""
+        if name in self.fixed:
+            return np.full([1] * len(self.loops), self.fixed[name])
         axis = next(i for i, loop in enumerate(self.loops) if loop.variable == name)
         shape = [1] * len(self.loops)
         shape[axis] = self.loops[axis].extent
@@ -80,7 +86,7 @@ class _Evaluator:
     def alive(self) -> Any:
         """Which iterations there are: those before the stops of their loops."""
         found: Any = np.ones([1] * len(self.loops), bool)
-        for loop in self.loops:
+        for loop in (*self.loops, *self.carrying):
             if loop.stop is not None:
                 found = found & (self.variable(loop.variable) < self.place(loop.stop))
         return found
@@ -135,6 +141,13 @@ class _Evaluator:
             self.values[statement.result] = OPS[statement.op].numpy(*operands)
 
     def loop(self, loop: Loop) -> None:
+        if not loop.accumulators and self.carries(loop):
+            self.carrying.append(loop)
+            for number in range(loop.extent):
+                self.fixed[loop.variable] = number
+                self.run(loop.body)
+            self.carrying.pop()
+            return
         depth = len(self.loops)
         self.loops.append(loop)
         self.neutral |= {a.name: np.asarray(a.init, a.dtype) for a in loop.accumulators}
@@ -142,6 +155,17 @@ class _Evaluator:
         self.loops.pop()
         for accumulator in loop.accumulators:
             self.values[accumulator.name] = self.fold(accumulator, depth)
+
+    def carries(self, loop: Loop) -> bool:
+        """Whether an iteration reads in scratch memory what the one before has written there."""
+        read: set[str] = set()
+        written: set[str] = set()
+        for s in flat(loop.body):
+            if isinstance(s, Store):
+                written.add(s.arg)
+            elif isinstance(s, Load) and s.arg not in written and not s.at.stride(loop.variable):
+                read.add(s.arg)
+        return any(self.memory[arg].scratch for arg in read & written)
 
     def fold(self, accumulator: Accumulator, depth: int) -> Any:
         terms = np.stack(self.folded.pop(accumulator.name), axis=-1)

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from ..ir.record import replace
 from .form import Accumulate, Accumulator, Affine, Arg, Kernel, Load, Loop, Statement, Store
-from .lower import add
-from .statements import defined, flat, used, with_places
+from .statements import flat, in_pieces, needed, used
 
 MOST_PIECES = 256
 LEAST_ELEMENTS = 2048
@@ -38,15 +37,15 @@ def split_reduction(kernel: Kernel) -> tuple[Kernel, Kernel] | None:
     stored = {s.arg for s in flat(loop.body) if isinstance(s, Store)}
     partial = [Arg(f"p{n}", a.dtype, "out", 0, count) for n, a in enumerate(loop.accumulators)]
     outer = "b"
-    inside = tuple(_in_pieces(s, loop.variable, outer, length) for s in loop.body)
+    inside = tuple(in_pieces(s, loop.variable, outer, length) for s in loop.body)
     pieces = replace(loop, extent=length, body=inside, stop=Affine(loop.extent, ((outer, -length),)))
     stores = [
         Store(arg.name, Affine(0, ((outer, 1),)), a.name)
         for arg, a in zip(partial, loop.accumulators, strict=True)
     ]
     parts = Loop(outer, count, "serial", (pieces, *stores))
-    first = _needed(before, used(flat([parts])))
-    second = _needed(before, used(flat(after)))
+    first = needed(before, used(flat([parts])))
+    second = needed(before, used(flat(after)))
     folds = _folds(loop.accumulators, partial, count)
     return (
         _kernel(f"{kernel.name}_pieces", (*kernel.args, *partial), (*first, parts), parallel=True),
@@ -71,16 +70,6 @@ def _elements(statements: Sequence[Statement]) -> int:
     return max((s.extent * max(1, _elements(s.body)) for s in statements if isinstance(s, Loop)), default=0)
 
 
-def _in_pieces(statement: Statement, variable: str, outer: str, length: int) -> Statement:
-    """The statement with length * outer + variable for the variable."""
-
-    def in_pieces(at: Affine) -> Affine:
-        stride = at.stride(variable)
-        return add(at, Affine(0, ((outer, stride * length),))) if stride else at
-
-    return with_places(statement, in_pieces)
-
-
 def _folds(accumulators: Sequence[Accumulator], partial: Sequence[Arg], count: int) -> Loop:
     """One loop that folds the partial results of all accumulators."""
     at = Affine(0, (("r", 1),))
@@ -90,16 +79,6 @@ def _folds(accumulators: Sequence[Accumulator], partial: Sequence[Arg], count: i
         body.append(Accumulate(accumulator.name, f"{arg.name}r"))
     folds = (replace(a, op="add") if a.op == "multiply_add" else a for a in accumulators)
     return Loop("r", count, "vector", tuple(body), tuple(folds))
-
-
-def _needed(statements: Sequence[Statement], names: set[str]) -> list[Statement]:
-    """Those of the statements that the names are made of."""
-    found: list[Statement] = []
-    for statement in reversed(statements):
-        if defined([statement]) & names:
-            names |= used([statement])
-            found.insert(0, statement)
-    return found
 
 
 def _kernel(name: str, args: Sequence[Arg], body: Sequence[Statement], parallel: bool) -> Kernel:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..ir.record import replace
 from .form import Accumulate, Affine, Compute, Constant, Load, Loop, Statement, Store
+from .lower import add
 
 
 def flat(statements: Iterable[Statement]) -> Iterator[Statement]:
@@ -58,3 +59,24 @@ def defined(statements: Iterable[Statement]) -> set[str]:
         elif isinstance(s, Loop):
             names |= {accumulator.name for accumulator in s.accumulators}
     return names
+
+
+def needed(statements: Sequence[Statement], names: set[str]) -> list[Statement]:
+    """Those of the statements that the names are made of."""
+    found: list[Statement] = []
+    names = set(names)
+    for statement in reversed(statements):
+        if defined([statement]) & names:
+            names |= used([statement])
+            found.insert(0, statement)
+    return found
+
+
+def in_pieces(statement: Statement, variable: str, outer: str, length: int) -> Statement:
+    """The statement with length * outer + variable for the variable."""
+
+    def change(at: Affine) -> Affine:
+        stride = at.stride(variable)
+        return add(at, Affine(0, ((outer, stride * length),))) if stride else at
+
+    return with_places(statement, change)

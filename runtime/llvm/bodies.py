@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...compiler.ir.node import Graph
 from ...compiler.ir.opdef import Attrs
 from ...compiler.kernel.collapse import collapse
+from ...compiler.kernel.columns import rows_outside
 from ...compiler.kernel.form import Kernel
 from ...compiler.kernel.lower import lower
 from ...compiler.kernel.merge import merge_loops
@@ -26,8 +27,8 @@ def kernels_of(
     """
     kernel = row_kernel(body, attrs, strides, out_strides)
     if kernel is not None:
-        return (collapse(kernel),)
+        return (rows_outside(collapse(kernel)),)
     space = choose_space(body, attrs["shape"], attrs["folded"], attrs["alignments"], strides, out_strides)
     kernel = collapse(merge_loops(lower("kernel", body, space, strides, out_strides)))
     several = split_reduction(kernel) if kernel_cost(kernel) > LEAST_SPLIT else None
-    return several or (kernel,)
+    return several or (rows_outside(kernel),)
