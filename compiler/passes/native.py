@@ -309,6 +309,8 @@ class _Planner:
             own = node in self.given or (fresh.get(node) == position and value.place is Place.FRESH)
             if target.kind == "fresh" and not own and isinstance(node.type, ArrayType):
                 results.append(self._copy(node, Place.FRESH, None, None, target.strides))
+            elif target.kind == "scalar" and self.root[node] in written:  # read before it is written
+                results.append(self._copy(node, Place.ARENA, None, None))
             else:
                 results.append(self.number[node])
         for node, param, source in late:

@@ -25,6 +25,7 @@ from ...compiler.passes.fuse import fuse
 from ...compiler.passes.native import plan_native
 from ...compiler.passes.padding import merge_padding
 from ...compiler.passes.parts import split_sums
+from ...compiler.passes.scalar_operands import lower_scalar_operands
 from ...compiler.passes.split_products import split_products
 from ...compiler.passes.transpose_once import transpose_once
 from ...compiler.passes.vectors import lower_vectors
@@ -45,7 +46,14 @@ _LEAST_TOGETHER = 60_000
 _LEAST_RELEASED = 500_000
 
 
-NATIVE_FORMS = (merge_padding, lower_contractions, batch_last, lower_vectors, add_products)
+NATIVE_FORMS = (
+    lower_scalar_operands,
+    merge_padding,
+    lower_contractions,
+    batch_last,
+    lower_vectors,
+    add_products,
+)
 
 
 def is_native(node: Node) -> bool:

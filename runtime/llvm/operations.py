@@ -41,6 +41,20 @@ def _compare(name: str) -> Row:
     return row
 
 
+def _compare_mixed(w: Writer, op: str, v: Sequence[str], dtypes: Sequence[DType], lanes: int) -> str:
+    """Compare a signed and an unsigned integer of 64 bits by their values, as NumPy does."""
+    if dtypes[0].kind == "u":
+        return _compare_mixed(w, MIRRORED.get(op, op), v[::-1], dtypes[::-1], lanes)
+    type_, boolean = value_type(dtypes[0], lanes), value_type(np.dtype(bool), lanes)
+    negative = w.let(f"icmp slt {type_} {v[0]}, {constant(0, dtypes[0], lanes)}")
+    found = ROWS[op](w, v, dtypes[1], lanes)
+    if op in ("less", "less_equal", "not_equal"):
+        return w.let(f"or {boolean} {negative}, {found}")
+    return w.let(
+        f"select {boolean} {negative}, {boolean} {constant(0, np.dtype(bool), lanes)}, {boolean} {found}"
+    )
+
+
 def _logic(op: str) -> Row:
     def row(w: Writer, v: Sequence[str], dtype: DType, lanes: int) -> str:
         if dtype.kind == "f":
@@ -257,6 +271,17 @@ ROWS: dict[str, Row] = {
 }
 
 
+COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+MIRRORED = {
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+}
+# NumPy's loops over half precision keep the first of equal operands, others the second.
+_TIES = ("maximum", "minimum", "fmax", "fmin")
+
+
 def compute(
     w: Writer, op: str, operands: Sequence[str], dtypes: Sequence[DType], result: DType, lanes: int
 ) -> str:
@@ -266,11 +291,15 @@ def compute(
     if op == "where":
         boolean, type_ = value_type(np.dtype(bool), lanes), value_type(result, lanes)
         return w.let(f"select {boolean} {operands[0]}, {type_} {operands[1]}, {type_} {operands[2]}")
+    if len(set(dtypes)) != 1:
+        if op in COMPARISONS and {str(dtype) for dtype in dtypes} == {"int64", "uint64"}:
+            return _compare_mixed(w, op, operands, dtypes, lanes)
+        raise NotPrintable(f"{op} of {', '.join(map(str, dtypes))}")
+    if op in _TIES and dtypes[0] == HALF:
+        operands = operands[::-1]
     row = ROWS.get(op)
     if row is not None:
         return row(w, operands, dtypes[0], lanes)
-    if len(set(dtypes)) != 1:
-        raise NotPrintable(f"{op} of {', '.join(map(str, dtypes))}")
     if dtypes[0] != HALF or op in ("nextafter", "spacing", "signbit"):
         return mathematics.emit(w, op, operands, dtypes[0], lanes)
     wide = mathematics.emit(w, op, [cast(w, v, HALF, SINGLE, lanes) for v in operands], SINGLE, lanes)

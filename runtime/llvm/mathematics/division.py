@@ -56,7 +56,12 @@ def fmod(x: Value, y: Value) -> Value:
     if not x.emitter.target.fma:
         raise NotPrintable("a float remainder without fused instructions")
     if x.dtype.itemsize == 4:
-        return fmod(x.double(), y.double()).single()
+        return with_sign(_rest(x.double(), y.double()).single(), x)
+    return with_sign(_rest(x, y), x)
+
+
+def _rest(x: Value, y: Value) -> Value:
+    """|x| mod |y|, in double precision."""
     a, b = magnitude(x), magnitude(y)
     quotient = a / b
     rest = fma(-truncated(quotient), b, a)
@@ -66,7 +71,7 @@ def fmod(x: Value, y: Value) -> Value:
         count = 3 if name == "fma" else 1
         x.emitter.writer.declare(f"declare double @llvm.{name}.f64({', '.join(['double'] * count)})")
     large = (quotient >= _LARGEST_QUOTIENT) & (b > 0.0) & (a < float("inf"))
-    return with_sign(where_rare(large, "tl_fmod", _FMOD_TEXT, (a, b), rest), x)
+    return where_rare(large, "tl_fmod", _FMOD_TEXT, (a, b), rest)
 
 
 def _differ_in_sign(a: Value, b: Value) -> Value:
