@@ -34,7 +34,7 @@ FAMILIES = {
     "least_squares": "pinv lstsq residuals",
     "linalg": "inv solve det cofactor cofactor_slope slogdet cholesky",
     "masked": "masked_reduce",
-    "memory": "param constant mark stop_gradient copy cast item get write",
+    "memory": "param constant mark stop_gradient copy cast as_element item get write",
     "numpy_call": "numpy_call",
     "power": "square reciprocal sqrt cbrt hypot power float_power",
     "random": "draw",

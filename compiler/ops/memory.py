@@ -141,6 +141,41 @@ register(
 )
 
 
+def as_element_type(types: Sequence[Type], attrs: Attrs) -> Type:
+    (type_,) = types
+    if not isinstance(type_, ArrayType) or type_.shape:
+        OPS["as_element"].fail("C1", f"{type_} is not 0-d")
+    if attrs["dtype"].kind not in "iu":
+        OPS["as_element"].fail("C2", f"{attrs['dtype']} is no dtype of integers")
+    return array_type((), attrs["dtype"])
+
+
+def as_element_value(x: Any, dtype: Any) -> Any:
+    """The assignment itself: NumPy raises where the number is NaN, infinite or out of range."""
+    made = np.empty((), dtype)
+    made[()] = x[()]
+    return made[()]
+
+
+register(
+    OpDef(
+        "as_element",
+        "a number as an integer dtype, as NumPy assigns a scalar: it raises where the number does not fit",
+        Kind.OTHER,
+        as_element_type,
+        as_element_value,
+        NotDifferentiable("integers have no derivatives"),
+        ("C1: the operand is 0-d", "C2: the dtype is one of integers"),
+        (
+            Sample("float", normal(), {"dtype": np.dtype("i8")}, differentiable=False),
+            Sample("narrow", lambda rng: (np.array(100),), {"dtype": np.dtype("i1")}, differentiable=False),
+            Sample("vector", normal(3), {"dtype": np.dtype("i8")}, breaks="C1"),
+            Sample("to_float", normal(), {"dtype": np.dtype("f4")}, breaks="C2"),
+        ),
+    )
+)
+
+
 def item_type(types: Sequence[Type], attrs: Attrs) -> Type:
     (type_,) = types
     if not isinstance(type_, ArrayType) or type_.shape:

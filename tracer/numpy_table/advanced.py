@@ -14,6 +14,7 @@ from ..errors import DataDependentShapeError
 from ..promote import operand_node
 from ..trace import Trace
 from ..traced_array import TracedArray, TracedNumber
+from .creation import assigned_node, assigned_value
 from .registry import concrete, is_traced, known, trace_of
 from .selection import Selection, is_mask, mask_of
 
@@ -54,7 +55,7 @@ def scatter(array: TracedArray, index: Any, value: Any) -> None:
         return
     if type(value) is Selection:
         raise value.refuse("writing it through another index")
-    lifted = trace.lift(value)
+    lifted = assigned_value(trace, value, array.dtype)
     plain = tuple(_concrete_index(p) for p in parts)
     if array.constant and known(lifted) and all(known(p) for p in parts if is_traced(p)):
         array.shadow[plain] = concrete(lifted)
@@ -65,7 +66,11 @@ def scatter(array: TracedArray, index: Any, value: Any) -> None:
     view, axes, indices = _split(array, parts)
     trace.builder.loc = trace.loc()
     b = trace.builder
-    node = value_node(trace, lifted, array.dtype)
+    if type(lifted) is TracedArray and not any(i.ndim for i in indices):
+        # As with integers for indices: the value is assigned, not made an array first.
+        node = assigned_node(trace, lifted, array.dtype)
+    else:
+        node = value_node(trace, lifted, array.dtype)
     if len(node.shape) > len(shape):
         node = b.reshape(node, node.shape[len(node.shape) - len(shape) :])
     node = b.broadcast_to(node, shape)
@@ -74,7 +79,7 @@ def scatter(array: TracedArray, index: Any, value: Any) -> None:
 
 
 def value_node(trace: Trace, value: Any, dtype: Any) -> Any:
-    """A lifted value as an assignment casts it."""
+    """A lifted value as an assignment to several elements casts it."""
     if type(value) is TracedArray:
         return trace.builder.cast(trace.operand(value), dtype)
     if type(value) is TracedNumber:
@@ -95,7 +100,7 @@ def mask_write(trace: Trace, view: TracedArray, mask: TracedArray, value: Any) -
             raise value.refuse("writing it under another mask")
         lifted: Any = value.array
     else:
-        lifted = trace.lift(value)
+        lifted = assigned_value(trace, value, view.dtype)
         _check_value(view, (Ellipsis,), _first(lifted))
         lead = mask.ndim
         if (

@@ -64,7 +64,7 @@ def _stand_in(value: Any) -> Any:
     if type(value) is list or type(value) is tuple:
         return type(value)(map(_stand_in, value))
     if type(value) is TracedNumber:
-        return value.example
+        return value.model
     if type(value) is TracedArray and known(value):
         return value.known()
     if type(value) is TracedArray or type(value) is np.ndarray:
@@ -100,4 +100,26 @@ def _element(trace: Trace, value: Any, dtype: Any) -> Node:
     lifted = trace.lift(value)
     if type(lifted) is TracedNumber:
         return trace.builder.cast(lifted.node, dtype)
-    return trace.builder.cast(trace.operand(lifted), dtype)
+    return assigned_node(trace, lifted, dtype)
+
+
+def assigned_node(trace: Trace, value: TracedArray, dtype: Any) -> Node:
+    """An array as an assignment casts it; a NumPy scalar that may not fit raises where it does not.
+
+    NumPy wraps elements of arrays, those of no axes too, and checks scalars.
+    """
+    node = trace.operand(value)
+    if not value.scalar or np.dtype(dtype).kind not in "iu" or np.can_cast(value.dtype, dtype, "safe"):
+        return trace.builder.cast(node, dtype)
+    if value.constant:
+        np.empty((), dtype)[()] = value.known()
+        return trace.builder.cast(node, dtype)
+    native = np.dtype(dtype).newbyteorder("=")
+    return trace.builder.cast(trace.builder.as_element(node, dtype=native), dtype)
+
+
+def assigned_value(trace: Trace, value: Any, dtype: Any) -> Any:
+    """`lift` of a value that is assigned to elements of this dtype: NumPy makes lists in it."""
+    if type(value) is list or type(value) is tuple:
+        return array_of_nested(trace, value, dtype)
+    return trace.lift(value)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..trace import Trace
 from ..traced_array import TracedArray, TracedNumber
+from .creation import assigned_node, assigned_value
 from .elementwise import store
 from .registry import implements, refuse, trace_of
 from .shape import rewrap
@@ -89,7 +90,7 @@ def setitem(array: TracedArray, index: Any, value: Any) -> None:
     parts = index if type(index) is tuple else (index,)
     element = not any(p is Ellipsis for p in parts)
     target = rewrap(trace, array, array.shadow[(*parts, Ellipsis) if element else parts])
-    lifted = trace.lift(value)
+    lifted = assigned_value(trace, value, array.dtype)
     if element and not target.ndim and type(lifted) is TracedArray and lifted.ndim:
         # An element takes no sequence; which errors there are depends on the version of NumPy.
         np.zeros(1, array.dtype)[0] = np.zeros(lifted.shape, lifted.dtype)
@@ -98,7 +99,7 @@ def setitem(array: TracedArray, index: Any, value: Any) -> None:
 
 def assign(trace: Trace, target: TracedArray, value: Any) -> None:
     """Write a user's value into a window as `target[...] = value` does."""
-    lifted = trace.lift(value)
+    lifted = assigned_value(trace, value, target.dtype)
     if target.constant and not _dependent(lifted):
         target.shadow[...] = lifted.known() if type(lifted) is TracedArray else lifted
         target.storage.touched()
@@ -117,7 +118,7 @@ def assign(trace: Trace, target: TracedArray, value: Any) -> None:
         np.empty(target.shape, target.dtype)[...] = np.empty(source.shape, target.dtype)
     trace.builder.loc = trace.loc()
     if type(lifted) is TracedArray:
-        node = trace.operand(lifted)
+        node = assigned_node(trace, lifted, target.dtype)
     elif type(lifted) is TracedNumber:
         node = trace.builder.cast(lifted.node, target.dtype)
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..trace import PYTHON_NUMBERS, Trace
+from ..trace import Trace
 from ..traced_array import TracedArray, TracedNumber, add_methods
 from .bodies import run_bodies
 from .conversion import array
@@ -37,22 +37,20 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     target = destination(trace, dst, lambda a: np.copyto(a, np.zeros((), a.dtype)))
     source = trace.lift(src)
     np.copyto(np.empty((), target.dtype), _first(source), casting=casting)  # type: ignore[arg-type]
+    # Python ints have to fit; all other numbers are cast as arrays are.
+    source = array(source, target.dtype if type(_first(source)) is int else None, copy=None)
     if where is True:
-        if source.shape != target.shape if type(source) is TracedArray else False:
+        if source.shape != target.shape:
             np.copyto(np.empty(target.shape, target.dtype), dummy(source), casting="unsafe")
         assign(trace, target, source)
         return
     mask = trace.array(where)
     np.copyto(np.empty((), bool), np.zeros((), mask.dtype), where=np.zeros((), mask.dtype), casting="unsafe")
-    np.copyto(
-        np.empty(target.shape, target.dtype), dummy(trace.array(src)), where=dummy(mask), casting="unsafe"
-    )
+    np.copyto(np.empty(target.shape, target.dtype), dummy(source), where=dummy(mask), casting="unsafe")
     if target.constant and known(source) and mask.constant:
         target.shadow[...] = np.where(mask.known(), _known(source), target.shadow)
         target.storage.touched()
         return
-    if type(source) in PYTHON_NUMBERS or type(source) is TracedNumber:
-        source = trace.array(source)
     trace.builder.loc = trace.loc()
     store(trace, target, trace.operand(source), mask)
 
