@@ -153,8 +153,9 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     """The value of `function(*primals)` and its pullback.
 
     The pullback takes a cotangent of the tree, shapes and dtypes of the value, and gives the cotangent of the
-    primal, or a tuple of them if there are several primals. Outside of a trace each pullback runs the
-    forward part again.
+    primal, or a tuple of them if there are several primals. It is that at the primals as they were given,
+    whatever was written to them since. Outside of a trace each pullback runs the forward part again, on
+    copies of the primals; what the function closes over is read anew.
 
     Example:
         >>> import numpy as np
@@ -167,8 +168,10 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     if trace is not None:
         result: tuple[Any, Callable[[Any], Any]] = _transforms().vjp(trace, function, primals)
         return result
-    both = CompiledFunction(lambda primals, ct: vjp(function, *primals)[1](ct))
-    return CompiledFunction(function)(*primals), lambda cotangent: both(primals, cotangent)
+    from .tracer.copies import copied
+
+    both, given = CompiledFunction(lambda primals, ct: vjp(function, *primals)[1](ct)), copied(primals)
+    return CompiledFunction(function)(*primals), lambda cotangent: both(copied(given), cotangent)
 
 
 def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:

@@ -301,6 +301,53 @@ def test_values_that_are_arguments_are_the_callers() -> None:
     assert tl.jvp(lambda x: x, (x,), (x,))[0] is x
 
 
+def test_a_pullback_is_that_of_the_primals_as_they_were_given() -> None:
+    w = A(1, 2)
+    params = {"w": w, "rows": [w, 3.0]}
+    value, pullback = tl.vjp(lambda p: p["w"] * p["rows"][0] * p["rows"][1], params)
+    w += 1
+    params["rows"][1] = 5.0
+    for _ in range(2):
+        found = pullback(np.ones_like(value))
+        np.testing.assert_array_equal(found["w"], A(6, 12))
+        assert found["rows"][1] == 5
+
+
+def test_a_pullback_repeats_no_writes() -> None:
+    def step(p: Any) -> Any:
+        p["old"] = p["w"] * 1
+        p["w"] *= 2
+        return np.sum(p["w"] ** 2)
+
+    params = {"w": A(1, 2)}
+    value, pullback = tl.vjp(step, params)
+    assert value == 20
+    for _ in range(2):
+        np.testing.assert_array_equal(pullback(1.0)["w"], [8.0, 16.0])
+        np.testing.assert_array_equal(params["w"], [2.0, 4.0])
+        np.testing.assert_array_equal(params["old"], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_pullback_of_arguments_that_share_memory(writes: bool) -> None:
+    def product(x: Any, y: Any) -> Any:
+        if writes:
+            x += 1
+        return np.sum(x * y)
+
+    memory = np.arange(12.0).reshape(3, 4).T
+    x, y = memory[1:], memory[:0:-1]
+    expected = y.copy(), x.copy()
+    value, pullback = tl.vjp(product, x, y)
+    assert value == product(*(lambda a: (a[1:], a[:0:-1]))(np.arange(12.0).reshape(3, 4).T))
+    memory *= 7
+    if writes:
+        with pytest.raises(tl.TapelessError, match="shares memory"):
+            pullback(1.0)
+    else:
+        np.testing.assert_array_equal(pullback(1.0), expected)
+
+
 OVERLAPPING: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     "same": lambda a: (a, a),
     "reversed": lambda a: (a, a[::-1]),
