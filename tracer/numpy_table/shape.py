@@ -9,6 +9,7 @@ import numpy as np
 
 from ...compiler.ir.types import supported
 from ...compiler.ops.view import path_step
+from ..refusals import refuse_conversion
 from ..storage import Array, Window, address
 from ..trace import Trace
 from ..traced_array import TracedArray, TracedNumber, add_methods
@@ -52,6 +53,7 @@ def in_memory(trace: Trace, array: Any) -> TracedArray:
 def through_shadow(function: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
     """A NumPy function that only looks at its first argument another way (nested results too)."""
     trace = trace_of(array)
+    args, kwargs = tuple(map(_plain, args)), {name: _plain(value) for name, value in kwargs.items()}
     parent = trace.array(array)
     if parent.scalar and isinstance(function(parent.dtype.type(0), *args, **kwargs), np.generic):
         return parent
@@ -67,6 +69,19 @@ def through_shadow(function: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
         raise refuse(f"np.{function.__name__} that copies")
 
     return wrap(function(parent.shadow, *args, **kwargs))
+
+
+def _plain(value: Any) -> Any:
+    """An axis, a length or positions as NumPy has to know them: traced ints become static on demand."""
+    if type(value) in (tuple, list):
+        return type(value)(map(_plain, value))
+    if type(value) is TracedArray:
+        return np.asarray(value)
+    if type(value) is not TracedNumber:
+        return value
+    if type(value.example) is int:
+        return operator.index(value)
+    raise refuse_conversion(value, "An index", [("make it static", '@compile(static=("name",))')])
 
 
 def _register_views() -> None:
