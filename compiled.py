@@ -137,6 +137,8 @@ class CompiledFunction:
             elif found.calls_to_warm:
                 self._warm_up(found, args, kwargs, tree)
             return found(leaves, args, kwargs)
+        except OverflowError as error:
+            return self._with_fixed_integers(args, kwargs, error)
         except Exception as error:
             raise hide_internal_frames(error)  # noqa: B904
 
@@ -151,11 +153,41 @@ class CompiledFunction:
         return self._options
 
     def _wrap_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        wrapped = tuple(Static(a) if i in self._static else a for i, a in enumerate(args))
-        return wrapped, {k: Static(v) if k in self._static else v for k, v in kwargs.items()}
+        """The arguments with the static ones wrapped, unless they are already."""
 
-    def _key(self, leaves: Sequence[Any], tree: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        static = self._on_demand.get(tree)
+        def wrap(key: str | int, value: Any) -> Any:
+            return Static(value) if key in self._static and type(value) is not Static else value
+
+        return tuple(map(wrap, range(len(args)), args)), {k: wrap(k, v) for k, v in kwargs.items()}
+
+    def _with_fixed_integers(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], error: OverflowError
+    ) -> Any:
+        """The call with its Python ints as static values, which decide how NumPy computes if they are large.
+
+        What was traced with other ints raised the error. It has left the arguments as they were, unless
+        random numbers were drawn or memory was donated: then the error stands, as it does without ints.
+        """
+        try:
+            args, kwargs = self._wrap_static(args, kwargs)
+            leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
+            static = self._on_demand.get(tree, frozenset())
+            fixed = static.union(i for i, leaf in enumerate(leaves) if type(leaf) is int)
+            if fixed == static or self._donate or signature.has_generator(leaves):
+                raise error
+            return self._specialize(args, kwargs, fixed)(leaves, args, kwargs)
+        except Exception as raised:
+            raise hide_internal_frames(raised) from None
+
+    def _key(
+        self,
+        leaves: Sequence[Any],
+        tree: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        fixed: frozenset[int] = frozenset(),
+    ) -> Any:
+        static = fixed or self._on_demand.get(tree)
         if static:
             keys = tuple([signature.leaf_key(leaf, i in static) for i, leaf in enumerate(leaves)])
         else:
@@ -169,31 +201,36 @@ class CompiledFunction:
         for leaf, name in zip(leaves, leaf_names(self.function, args, kwargs), strict=True):
             signature.check_leaf(leaf, name)
 
-    def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialization:
-        """The specialization for these arguments (static ones wrapped), traced now if it is new."""
+    def _specialize(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], fixed: frozenset[int] = frozenset()
+    ) -> Specialization:
+        """The specialization for these arguments (static ones wrapped), traced now if it is new.
+
+        If `fixed` is given, these leaves are static in this call, else those that `_on_demand` has.
+        """
         with collector_paused():
             from .specialize import Specialization, trace_with_demands
 
         with self._lock:
             leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
-            found = self._cache.get(self._key(leaves, tree, args, kwargs))
+            found = self._cache.get(self._key(leaves, tree, args, kwargs, fixed))
             reason = found.guards.changed() if found is not None and found.guards is not None else ""
             if found is None or reason:
-                static = self._on_demand.get(tree, frozenset())
+                static = fixed or self._on_demand.get(tree, frozenset())
                 traced, demanded = trace_with_demands(self.function, args, kwargs, static)
-                if demanded:
-                    self._on_demand[tree] = demanded
+                if demanded != static:
+                    self._on_demand[tree] = static = demanded
                 donated, options = self._donated(args, kwargs), self._switches()
                 with collector_paused():
                     found = Specialization(traced, self._executor, donated, options)
-                self._cache[self._key(leaves, tree, args, kwargs)] = found
+                self._cache[self._key(leaves, tree, args, kwargs, fixed)] = found
                 self._warm = ()
                 for other in self._cache.values():
                     other.calls_to_warm, other.ways = CALLS_TO_WARM, 0
                 if len(self._cache) > CACHE_SIZE:
                     self._cache.popitem(last=False)
                 self._notes.append(found.note)
-                self._remember(args, kwargs, leaves, tree, reason)
+                self._remember(args, kwargs, leaves, static, reason)
             self._latest = found
             return found
 
@@ -224,11 +261,12 @@ class CompiledFunction:
         shared = {i for group in signature.overlaps(leaves) for i in group[::3]}
         return frozenset(i for i in found - shared if signature.may_be_reused(leaves[i]))
 
-    def _remember(self, args: Any, kwargs: Any, leaves: Sequence[Any], tree: Any, reason: str) -> None:
+    def _remember(
+        self, args: Any, kwargs: Any, leaves: Sequence[Any], static: frozenset[int], reason: str
+    ) -> None:
         from .specialize import leaf_names
 
         names = leaf_names(self.function, args, kwargs)
-        static = self._on_demand.get(tree, frozenset())
         shown = [signature.describe(leaf, i in static) for i, leaf in enumerate(leaves)]
         self._history.append(list(zip(names, shown, strict=True)))
         self._reasons.append(reason)

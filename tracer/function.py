@@ -213,7 +213,8 @@ class FunctionTracer:
         if type(leaf) is signature.Static:
             return stand_in(leaf.value)
         signature.check_leaf(leaf, name)
-        if index in self.static or not signature.is_traced_leaf(leaf):
+        fixed = index in self.static and type(leaf) is not np.ndarray
+        if fixed or not signature.is_traced_leaf(leaf):
             return stand_in(leaf)
         made = self._make_leaf(leaf, index, name)
         self.values[index] = made

@@ -97,9 +97,9 @@ def is_registered(kind: type) -> bool:
 
 
 def leaf_key(leaf: Any, static: bool = False) -> Any:
-    """What of a leaf belongs to the signature."""
+    """What of a leaf belongs to the signature; an array where others were static is an array."""
     kind = type(leaf)
-    if kind is np.ndarray and not static:
+    if kind is np.ndarray:
         return leaf.shape, leaf.strides, leaf.dtype, leaf.flags.writeable
     if static:
         return exact(leaf)
@@ -182,6 +182,11 @@ def shared_containers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tu
     return tuple(pairs)
 
 
+def has_generator(leaves: Sequence[Any]) -> bool:
+    """Whether a generator of random numbers is among the leaves."""
+    return np.random.Generator in map(type, leaves)
+
+
 def overlaps(leaves: Sequence[Any]) -> tuple[Any, ...]:
     """How leaves share state: groups of (leaf, twin, byte offset) of arrays that overlap, and repeats.
 
@@ -189,7 +194,7 @@ def overlaps(leaves: Sequence[Any]) -> tuple[Any, ...]:
     """
     arrays = [(i, leaf) for i, leaf in enumerate(leaves) if type(leaf) is np.ndarray]
     shared: tuple[Any, ...] = ()
-    if len(arrays) < len(leaves) and np.random.Generator in map(type, leaves):
+    if len(arrays) < len(leaves) and has_generator(leaves):
         shared = _shared_generators(leaves)
     if len(arrays) < 2:
         return shared

@@ -154,7 +154,7 @@ class Trace:
         if type(lifted) is TracedArray:
             return lifted
         if type(lifted) is TracedNumber:
-            dtype = np.asarray(lifted.example).dtype
+            dtype = np.asarray(lifted.model).dtype
             self.builder.loc = self.loc()
             return self.fresh(self.builder.cast(lifted.node, dtype), np.empty((), dtype))
         return self.constant(np.asarray(lifted))

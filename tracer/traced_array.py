@@ -348,6 +348,13 @@ class TracedNumber:
         return type(self.example)
 
     @property
+    def model(self) -> Any:
+        """The example, for NumPy to say what array it becomes: an int beyond int64 has to be known then."""
+        if type(self.example) is int and not -(2**63) <= self.example < 2**63:
+            return self.__index__()
+        return self.example
+
+    @property
     def real(self) -> Any:
         if type(self.example) is complex:
             raise self._missing("real")

@@ -115,7 +115,7 @@ class _Writer:
         self.leaves.append((name, value))
         if len(self.leaves) > _MOST_LEAVES:
             raise _Unable
-        if kind is np.ndarray and not static:
+        if kind is np.ndarray:
             self.array(name, value)
         elif kind is Static:
             self.constant(name, value.value)

@@ -134,7 +134,12 @@ def holds_generator(type_: Type) -> bool:
 
 @lru_cache(maxsize=65536)
 def array_type(shape: tuple[int, ...], dtype: DType) -> ArrayType:
-    """The ArrayType of this shape and dtype; equal ones are usually the same object."""
+    """The ArrayType of this shape and dtype; equal ones are usually the same object.
+
+    Native code takes the bytes of an array for numbers, so the dtype has to be one that is supported.
+    """
+    if not supported(dtype):
+        raise TypeError(f"no graph holds an array of dtype {dtype}")
     return ArrayType(shape, dtype)
 
 

@@ -26,7 +26,7 @@ from ..promote import (
     to_shape,
     weak_type,
 )
-from ..trace import PYTHON_NUMBERS, Trace
+from ..trace import Trace
 from ..traced_array import TracedArray, TracedNumber
 from .registry import FUNCTIONS, concrete, implements, known, refuse, trace_of
 
@@ -363,11 +363,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if known(c) and known(x) and known(y):
         return trace.constant(np.where(concrete(c), concrete(x), concrete(y)))
     operands = [x, y]
-    given = [
-        o if type(o) in PYTHON_NUMBERS else o.example if type(o) is TracedNumber else o.shadow
-        for o in operands
-    ]
-    dtype = np.result_type(*(g if isinstance(g, np.ndarray) is False else g.dtype for g in given))
+    dtype = np.result_type(*(t(0) if isinstance(t, type) else t for t in map(weak_type, operands)))
     shadows = [c.shadow, *(operand_shadow(o) for o in operands)]
     try:
         shape = broadcast_shape(shadows)
@@ -378,11 +374,20 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     mask = trace.operand(c)
     if mask.dtype != np.dtype(bool):
         mask = trace.builder.not_equal(mask, trace.builder.scalar(0, mask))
-    # Python ints become arrays before they are cast: they wrap around, and do not raise.
-    operands = [_as_int64(trace, o) for o in operands]
+    operands = [_chosen_from(trace, o, dtype) for o in operands]
     nodes = [to_shape(trace, n, shape) for n in (mask, *(operand_node(trace, o, dtype) for o in operands))]
     node = trace.builder.broadcast_to(trace.builder.where(*nodes), shape)
     return trace.fresh(node, result_shadow(shadows, shape, dtype))
+
+
+def _chosen_from(trace: Trace, operand: Any, dtype: Any) -> Any:
+    """An operand of np.where: Python ints become arrays before they are cast, so they wrap around.
+
+    One that no integer array holds becomes a float, or raises what NumPy raises.
+    """
+    if type(operand) is int and not -(2**63) <= operand < 2**64:
+        return trace.constant(np.asarray(operand, dtype if dtype.kind in "fc" else np.int64))
+    return _as_int64(trace, operand)
 
 
 def type_of(node: Node) -> ArrayType:

@@ -32,7 +32,7 @@ def _operands(trace: Trace, arrays: Any) -> list[Any]:
 
 def _stand_in(value: Any) -> Any:
     if type(value) is TracedNumber:
-        return value.example
+        return value.model
     return miniature(value.shadow) if type(value) is TracedArray else value
 
 

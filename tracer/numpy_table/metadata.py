@@ -14,7 +14,7 @@ from .registry import implements, refuse, trace_of
 def looks(value: Any) -> Any:
     """What a value looks like: a shadow, or a Python number of its class."""
     if type(value) is TracedNumber:
-        return value.example
+        return value.model
     if type(value) is TracedArray:
         return value.shadow
     if type(value) in (list, tuple):

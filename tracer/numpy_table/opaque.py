@@ -101,7 +101,7 @@ def stand_in(value: Any) -> Any:
     if type(value) is TracedArray and not value.constant:
         return np.zeros((), value.dtype)[()] if value.scalar else np.zeros_like(value.shadow)
     if type(value) is TracedNumber:
-        return value.example
+        return value.model
     return concrete(value)
 
 

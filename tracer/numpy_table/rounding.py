@@ -20,11 +20,11 @@ def clip_method(array: Any, min: Any = None, max: Any = None, out: Any = None, *
 
 
 def _in_range(array: Any, bound: Any) -> Any:
-    """A bound; a traced Python int may lie beyond the range of an integer array, which then does not bind."""
-    if type(bound) is not TracedNumber or type(bound.example) is not int or array.dtype.kind not in "iu":
-        return bound
-    limits = np.iinfo(array.dtype)
-    return np.clip(bound.owner.array(bound), limits.min, limits.max).astype(array.dtype)[()]
+    """A bound; a traced Python int that an integer array cannot hold has to be known: it may bind nothing."""
+    if type(bound) is TracedNumber and type(bound.example) is int and array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        return bound if limits.min <= bound.example <= limits.max else operator.index(bound)
+    return bound
 
 
 @implements(np.round, np.around)
