@@ -130,7 +130,7 @@ def literal_number(node: Node) -> Any:
 
 
 def power_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    """y x^(y-1), 0 where y is 0; and x^y log x, 0 where x is 0."""
+    """y x^(y-1), 0 for 0^0; and x^y log x, 0 where x is 0."""
     x, y = node.inputs
     form = node.attrs["form"]
     number = literal_number(y)
@@ -161,10 +161,20 @@ def _constant_power_ct(b: Builder, x: Node, ct: Node, number: Any, form: str) ->
 
 
 def _base_ct(b: Builder, x: Node, y: Node, ct: Node, raised: Callable[[Node, Node], Node]) -> Node:
+    """y x^(y-1); a constant 0 where y is 0 and x^-1 is infinite. Elsewhere its derivative at y = 0 is x^-1."""
     lower = raised(x, b.subtract(y, b.scalar(1, y)))
     exponent = b.cast(y, lower.dtype)
     away = b.not_equal(exponent, b.scalar(0, exponent))
+    if not _is_fixed(y):
+        away = b.logical_or(away, b.isfinite(lower))
     return b.multiply(ct, conj(b, where_zero(b, away, b.multiply(lower, exponent))))
+
+
+def _is_fixed(exponent: Node) -> bool:
+    """Whether nobody can ask for a derivative by this exponent: it is written in the program, or whole."""
+    while exponent.op.name in ("cast", "broadcast", "reshape"):
+        exponent = exponent.inputs[0]
+    return exponent.op.name == "constant" or not is_inexact(exponent.type)
 
 
 def _exponent_ct(b: Builder, node: Node, x: Node, y: Node, ct: Node) -> Node | None:
@@ -177,7 +187,7 @@ def _exponent_ct(b: Builder, node: Node, x: Node, y: Node, ct: Node) -> Node | N
 
 
 def float_power_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    """As for power: y x^(y-1), 0 where y is 0; and x^y log x, 0 where x is 0."""
+    """As for power: y x^(y-1), 0 for 0^0; and x^y log x, 0 where x is 0."""
     x, y = node.inputs
     return _base_ct(b, x, y, ct, b.float_power), _exponent_ct(b, node, x, y, ct)
 

@@ -12,6 +12,7 @@ INF, NAN = np.inf, np.nan
 V = np.array([0.3, -1.2, 2.0])
 P = np.array([0.5, 1.5, 2.5])
 ZERO = np.zeros(3)
+LOG2 = np.log(2)
 
 
 HALVES = np.array([0.5, 0.5])
@@ -24,6 +25,10 @@ def logaddexp(x: Any) -> Any:
 
 def xlogy(z: Any) -> Any:
     return scipy.special.xlogy(z[0], z[1])
+
+
+def float_power(z: Any) -> Any:
+    return np.float_power(z[0], z[1])
 
 
 def fmod(z: Any) -> Any:
@@ -44,6 +49,17 @@ POWERS = {
         np.zeros(4),
         [0, 1, 0, 0],
         np.diag([0, 0, 2, 0]),
+    ),
+    "exponent 0": (lambda z: z[0] ** z[1], np.array([2.0, 0.0]), [0, LOG2], [[0, 0.5], [0.5, LOG2**2]]),
+    "np.power, exponent 0": (lambda z: np.power(z[0], z[1]), np.array([2.0, 0.0]), [0, LOG2], None),
+    "np.float_power, exponent 0": (float_power, np.array([2.0, 0.0]), [0, LOG2], None),
+    "exponents 0 and 1": (lambda z: np.sum(z[:3] ** z[3:]), np.array([2.0, 3, 4, 0, 1, 0]), None, None),
+    "0 to the 0": (lambda z: z[0] ** z[1], np.zeros(2), [0, 0], np.zeros((2, 2))),
+    "exponents 0 of what is tiny": (
+        lambda x: np.sum(x[:, None] ** np.arange(4.0)),
+        np.array([1e-200, 0]),
+        [1, 1],
+        np.diag([2, 2]),
     ),
     "negative base": (lambda x: np.sum(x ** np.array([3.0, 2.0, 3.0])), -P, None, None),
     "python float to a half": (lambda x: x**1.5, 0.0, 0, "unasked"),
