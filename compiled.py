@@ -166,14 +166,15 @@ class CompiledFunction:
         """The call with its Python ints as static values, which decide how NumPy computes if they are large.
 
         What was traced with other ints raised the error. It has left the arguments as they were, unless
-        random numbers were drawn or memory was donated: then the error stands, as it does without ints.
+        random numbers were drawn or memory was donated: then the error stands, as one met while tracing does.
         """
         try:
             args, kwargs = self._wrap_static(args, kwargs)
             leaves, tree = signature.flatten((args, kwargs) if kwargs else args)
+            found = self._cache.get(self._key(leaves, tree, args, kwargs))
             static = self._on_demand.get(tree, frozenset())
             fixed = static.union(i for i, leaf in enumerate(leaves) if type(leaf) is int)
-            if fixed == static or self._donate or signature.has_generator(leaves):
+            if found is None or fixed == static or self._donate or signature.has_generator(leaves):
                 raise error
             return self._specialize(args, kwargs, fixed)(leaves, args, kwargs)
         except Exception as raised:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +13,12 @@ from ..compiler.ir.visit import topological
 from .errors import ClosureWriteError, LeakedTraceError, TracedBoolError, TracedConversionError, make_error
 from .forms import Fix, conversion_form, truth_form, written_name
 from .source import Expression, expression_at, own_loc, user_frame
-from .state import current
+from .state import current, is_internal
 
 if TYPE_CHECKING:
-    from .trace import Trace
+    from .trace import NeedsStatic, Trace
+
+_TRACED = os.path.join(os.path.dirname(__file__), "traced_array.py")
 
 
 def _here(value: Any) -> tuple[Trace, Node]:
@@ -38,9 +42,31 @@ def leaked(value: Any) -> Any:
     return trace.error(LeakedTraceError, what, **details)
 
 
+def needs_static(trace: Trace, node: Node) -> NeedsStatic | None:
+    """The demand that the Python ints behind a value become static; None if anything else is behind it."""
+    from .trace import NeedsStatic
+
+    params = [n for n in topological([node]) if n.op.name == "param"]
+    if params and all(isinstance(n.type, ScalarType) and n.type.kind is int for n in params):
+        trace.demand = NeedsStatic(params, "an index, length, axis or option")
+        return trace.demand
+    return None
+
+
+def _of_numpy(trace: Trace, node: Node) -> NeedsStatic | None:
+    """`needs_static`, where a function of NumPy asks for a value and not the user's own line."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename in (__file__, _TRACED):
+        frame = frame.f_back
+    return needs_static(trace, node) if frame is not None and is_internal(frame.f_code) else None
+
+
 def refuse_bool(value: Any) -> Any:
-    """The refusal of True or False."""
+    """The refusal of True or False, or a demand."""
     trace, node = _here(value)
+    demand = _of_numpy(trace, node)
+    if demand is not None:
+        return demand
     form = truth_form(expression_at(user_frame()))
     return trace.error(
         TracedBoolError,
@@ -58,6 +84,9 @@ def refuse_bool(value: Any) -> Any:
 def refuse_conversion(value: Any, into: str, cures: list[Fix]) -> Any:
     """The refusal of a number, index, array or text; `into` says what it would have become."""
     trace, node = _here(value)
+    demand = _of_numpy(trace, node)
+    if demand is not None:
+        return demand
     frame = user_frame()
     found = expression_at(frame)
     if found is not None and written_name(found) and _is_closed_over(found, frame):

@@ -32,7 +32,7 @@ PYTHON_NUMBERS = (bool, int, float, complex)
 
 
 class NeedsStatic(BaseException):
-    """A Python int argument is used as an index, length or axis: it has to become static."""
+    """A Python int argument is used as an index, length, axis or option: it has to become static."""
 
     def __init__(self, params: Sequence[Node], use: str) -> None:
         super().__init__(use)

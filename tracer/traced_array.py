@@ -21,7 +21,7 @@ from ..compiler.ir.node import Node
 from ..compiler.ir.types import dtype_name
 from .flags import TracedFlags
 from .numpy_patch import namespace_stand_in
-from .refusals import leaked, refuse_bool, refuse_conversion
+from .refusals import leaked, needs_static, refuse_bool, refuse_conversion
 from .state import current, is_internal
 from .storage import Array, Storage, Window
 from .user_code import is_own_code
@@ -404,16 +404,11 @@ class TracedNumber:
         raise refuse_conversion(self, "A Python complex", [("keep it traced", "x + 0j")])
 
     def __index__(self) -> int:
-        from ..compiler.ir.visit import topological
-        from .trace import NeedsStatic
-
-        params = [n for n in topological([self.node]) if n.op.name == "param"]
         if type(self.example) is not int:
             raise TypeError(f"'{type(self.example).__name__}' object cannot be interpreted as an integer")
-        if any(getattr(n.type, "kind", None) is not int for n in params):
-            raise refuse_conversion(self, "An index", [("", "compute it from static arguments")])
-        self.owner.demand = NeedsStatic(params, "an index, length or axis")
-        raise self.owner.demand
+        raise needs_static(self.owner, self.node) or refuse_conversion(
+            self, "An index", [("", "compute it from static arguments")]
+        )
 
     def __hash__(self) -> int:
         if type(self.example) is int:

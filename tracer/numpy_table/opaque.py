@@ -5,6 +5,7 @@ Histograms, counts and positions; the dtypes and shapes of their results are ask
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,11 +71,17 @@ def _all_known(trace: Trace, values: Sequence[Any]) -> bool:
     return all(known(v) and type(v) is not np.ndarray for v in flat)
 
 
-def opaque(function: Callable[..., Any], model: Callable[..., Any]) -> Callable[..., Any]:
-    """A handler: NumPy now if all is known, else one opaque call with the results that `model` shows."""
+def opaque(function: Callable[..., Any], model: Callable[..., Any], values: int = 1) -> Callable[..., Any]:
+    """A handler: NumPy now if all is known, else one opaque call with the results that `model` shows.
+
+    The first arguments, `values` of them, are values; ints among the others are lengths and axes, which have
+    to be known.
+    """
     name = function.__name__
 
     def handler(*args: Any, **kwargs: Any) -> Any:
+        args = (*args[:values], *map(_length, args[values:]))
+        kwargs = {key: _length(value) for key, value in kwargs.items()}
         flat = [
             v
             for value in (*args, *kwargs.values())
@@ -92,6 +99,11 @@ def opaque(function: Callable[..., Any], model: Callable[..., Any]) -> Callable[
     handler.__name__ = name
     OPAQUE.add(function)
     return handler
+
+
+def _length(value: Any) -> Any:
+    """An argument with a traced int made static."""
+    return operator.index(value) if type(value) is TracedNumber and type(value.example) is int else value
 
 
 def stand_in(value: Any) -> Any:
@@ -136,7 +148,7 @@ implements(np.unravel_index)(opaque(np.unravel_index, np.unravel_index))
 implements(np.ravel_multi_index)(opaque(np.ravel_multi_index, np.ravel_multi_index))
 implements(np.packbits)(opaque(np.packbits, np.packbits))
 implements(np.unpackbits)(opaque(np.unpackbits, np.unpackbits))
-implements(np.isin)(opaque(np.isin, np.isin))
+implements(np.isin)(opaque(np.isin, np.isin, values=2))
 
 
 # ---- histograms
