@@ -7,7 +7,6 @@ output becomes, and a plan for assembling the user's result from them.
 from __future__ import annotations
 
 import inspect
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -393,7 +392,7 @@ class FunctionTracer:
                 return Spec("container", number, key=id(value))
         if self.watch.reach.met(value):
             return Spec("static", value=value)
-        if type(value) in (set, bytearray, deque):
+        if type(value) in (set, bytearray):
             return Spec("duplicate", value=value, key=id(value))
         if is_container(value):
             self._keep.append(value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ import optree
 from ..compiler.ir.types import supported
 from .errors import ArgumentError, make_error
 from .exact import exact
-from .tree import is_container, slots
+from .tree import CONTAINERS, is_container, slots
 
 NAMESPACE = "tapeless"
 _insertion_order = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
@@ -47,7 +48,7 @@ class Static:
 
 
 def flatten(tree: Any) -> tuple[list[Any], Any]:
-    """Leaves and tree definition; dataclasses and subclasses of dict, list and tuple are taken apart too."""
+    """Leaves and tree definition; dataclasses and subclasses of containers are taken apart too."""
     try:
         leaves, spec = optree.tree_flatten(tree, namespace=NAMESPACE)
     except RecursionError:
@@ -71,7 +72,7 @@ def too_deep(what: str) -> Any:
 
 
 def _is_container_class(kind: type) -> bool:
-    if kind not in _registered and (dataclasses.is_dataclass(kind) or issubclass(kind, (dict, list, tuple))):
+    if kind not in _registered and (dataclasses.is_dataclass(kind) or issubclass(kind, CONTAINERS)):
         return True
     _plain_leaves.add(kind)
     return False
@@ -83,7 +84,7 @@ def _register(kind: type) -> None:
 
     def take_apart(value: Any) -> tuple[Any, Any, Any]:
         keys, children = zip(*slots(value), strict=True) if slots(value) else ((), ())
-        return children, keys, keys
+        return children, (keys, value.maxlen if isinstance(value, deque) else None), keys
 
     def build(keys: Any, children: Any) -> Any:
         raise AssertionError("trees are put together by tracer/tree.py")

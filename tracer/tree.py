@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+CONTAINERS = (dict, list, tuple, deque)
+
 
 def is_container(value: Any) -> bool:
-    """Whether a value is a dict, list, tuple or dataclass instance."""
+    """Whether a value is a dict, list, tuple, deque or dataclass instance."""
     kind = type(value)
-    return issubclass(kind, (dict, list, tuple)) or (dataclasses.is_dataclass(value) and kind is not type)
+    return issubclass(kind, CONTAINERS) or (dataclasses.is_dataclass(value) and kind is not type)
 
 
 def slots(value: Any) -> list[tuple[Any, Any]]:
@@ -23,7 +26,7 @@ def slots(value: Any) -> list[tuple[Any, Any]]:
     kind = type(value)
     if issubclass(kind, dict):
         return list(value.items())
-    if issubclass(kind, (list, tuple)):
+    if issubclass(kind, (list, tuple, deque)):
         return list(enumerate(value))
     return [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value)]
 
@@ -38,6 +41,10 @@ def refill(like: Any, items: list[tuple[Any, Any]]) -> Any:
         return made
     if issubclass(kind, list):
         return kind(v for _, v in items)
+    if issubclass(kind, deque):
+        made = copy.copy(like)
+        set_contents(made, items)
+        return made
     if issubclass(kind, tuple):
         values = [v for _, v in items]
         return kind(*values) if hasattr(kind, "_fields") else kind(values)
@@ -50,7 +57,7 @@ def refill(like: Any, items: list[tuple[Any, Any]]) -> Any:
 def template(like: Any) -> Any:
     """A container from which `refill` makes ones of its kind, without what is in it."""
     kind = type(like)
-    if issubclass(kind, (list, tuple)):
+    if issubclass(kind, (list, tuple, deque)):
         return refill(like, [(key, None) for key, _ in slots(like)])
     made = copy.copy(like)
     if issubclass(kind, dict):
@@ -82,6 +89,9 @@ def set_contents(target: Any, items: list[tuple[Any, Any]]) -> None:
         target.update(items)
     elif issubclass(type(target), list):
         target[:] = [v for _, v in items]
+    elif issubclass(type(target), deque):
+        target.clear()
+        target.extend(v for _, v in items)
     else:
         for name, value in items:
             object.__setattr__(target, name, value)

@@ -20,7 +20,7 @@ import numpy as np
 from .assemble import Assembler, viewed
 from .function import Spec
 from .signature import MISS, NUMBERS, Static, flatten, is_registered, memory, overlaps, shared_containers
-from .tree import refill, slots
+from .tree import CONTAINERS, refill, slots
 
 _MOST_LEAVES = 1000
 # A path inside the package, so that frames of generated functions count as Tapeless' own.
@@ -100,8 +100,8 @@ class _Writer:
             self.leaf(name, value)
 
     def instance(self, name: str, value: Any) -> None:
-        """A dataclass instance; subclasses of dict, list and tuple may iterate as they like."""
-        if isinstance(value, (dict, list, tuple)):
+        """A dataclass instance; subclasses of other containers may iterate as they like."""
+        if isinstance(value, CONTAINERS):
             raise _Unable
         self.mutable.append(name)
         self.unless(f"type({name}) is {self.bind(type(value))}")

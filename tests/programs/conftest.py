@@ -8,6 +8,7 @@ must agree in class. A refusal has to be a TapelessError.
 
 import re
 import warnings
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,7 @@ def leaves(tree: Any) -> list[Any]:
     """What nested dicts, lists and tuples hold, in order."""
     if isinstance(tree, dict):
         return [leaf for item in tree.values() for leaf in leaves(item)]
-    if isinstance(tree, (list, tuple)):
+    if isinstance(tree, (list, tuple, deque)):
         return [leaf for item in tree for leaf in leaves(item)]
     return [tree]
 
@@ -38,7 +39,7 @@ def form(tree: Any) -> Any:
     """All of nested values but the values: classes, keys in order, dtypes, shapes, strides, flags."""
     if isinstance(tree, dict):
         return (type(tree), [(key, form(item)) for key, item in tree.items()])
-    if isinstance(tree, (list, tuple)):
+    if isinstance(tree, (list, tuple, deque)):
         return (type(tree), list(map(form, tree)))
     if isinstance(tree, np.ndarray):
         strides = [s for s, n in zip(tree.strides, tree.shape, strict=True) if n > 1] if tree.size else []

@@ -8,6 +8,11 @@ import copy
 import dataclasses
 from typing import Any, NamedTuple
 
+import numpy as np
+import pytest
+
+import tapeless as tl
+
 __all__ = ["collections", "copy"]
 
 
@@ -20,6 +25,10 @@ class P:
 class NT(NamedTuple):
     a: Any
     b: Any
+
+
+class Recent(collections.deque[Any]):
+    pass
 
 
 PROGRAMS = """
@@ -48,6 +57,17 @@ dict_swap  d={'b': mk(2), 'a': mk(2)}
 list_misc  l=[mk(2), mk(3), mk(1)]
     l.insert(1, l[0] * 2); del l[0]; l[1:2] = [l[0], l[0]]; l.extend([np.ones(2)]); l += [l[0][0]]
     l *= 1; l.sort(key=len) if False else None; return (len(l), l[::-1])
+deque  d=collections.deque([mk(2), mk(3)], maxlen=3), p={'d': collections.deque([mk(2)])}
+    x = d[0]; d.append(x * 2); d.appendleft(d.popleft() + 1); d.rotate(1); d[1] = d[0] + 1; x += 1
+    p['d'].extend([x, 3.0]); del p['d'][0]; return (d, len(d), d.maxlen, d[-1])
+deque_pushes_out  d=collections.deque([mk(2), mk(2), 1.0], maxlen=3)
+    d.append(d[0] * 2); d.appendleft(2.0); return [x for x in d]
+deque_new  x=mk(3)
+    return collections.deque([x[1:], x * 2, 1], maxlen=5), collections.deque()
+deque_shared  d=collections.deque([mk(2)]), l=[mk(2)]
+    l.append(d); d.append(l[0]); d[0] -= 1; return l[1] is d
+deque_subclass  d=Recent([mk(2), mk(2)], maxlen=2)
+    d.append(d[0] + d[1]); return d
 list_clear  l=[mk(2), mk(3), mk(1)]
     x = l[0]; l.clear(); l.append(x); x += 1
 list_sortlen  l=[mk(2), mk(3), mk(1)]
@@ -66,3 +86,13 @@ empties  x=mk(3), a=None, b=True, c='s', d=(), e=[], f={}
 
 def test_it_does_what_numpy_does(program: Any, executor: str, judge: Any) -> None:
     assert judge(program.function, program.arguments, executor=executor) == "same"
+
+
+@pytest.mark.parametrize("kind", [collections.deque, Recent])
+def test_how_many_a_deque_holds_is_part_of_the_signature(kind: Any) -> None:
+    compiled = tl.compile(lambda d: d.append(d[0] * 2))
+    for most in (2, None, 3, 2, 5):
+        mine, other = (kind([np.ones(2), 3.0], maxlen=most) for _ in range(2))
+        compiled(mine)
+        other.append(other[0] * 2)
+        assert repr(mine) == repr(other)
