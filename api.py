@@ -193,8 +193,12 @@ def jvp(function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence
 def jacobian(function: Callable[..., Any], wrt: Wrt = 0) -> Callable[..., Any]:
     """A function that gives the derivatives of every result element by every element of `wrt`.
 
-    Each block has shape (*result.shape, *argument.shape); results may be trees, `wrt` may be a tuple. The
-    graph grows with the smaller of the two sizes.
+    Each block has shape (*result.shape, *argument.shape) and, as gradients do, the dtype of the argument;
+    complex of that precision for complex results. A row of a real result by a complex argument is its
+    gradient. Results may be trees, `wrt` may be a tuple. The graph grows with the smaller of the two sizes.
+
+    Raises:
+        GradientError: a result is an integer or boolean, or complex by a complex argument.
 
     Example:
         >>> import numpy as np

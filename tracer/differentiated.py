@@ -182,13 +182,17 @@ class Differentiated:
         return lifted.node if type(lifted) is TracedNumber else self.trace.builder.constant(lifted)
 
     def pull_nodes(
-        self, outputs: Sequence[Node], cotangents: Sequence[Node | None], wrt: Sequence[Node]
+        self,
+        outputs: Sequence[Node],
+        cotangents: Sequence[Node | None],
+        wrt: Sequence[Node],
+        nonzero: Sequence[Node | None] = (),
     ) -> list[Node | None]:
         """`pull_back` with this trace's builder; an op without a derivative is refused by the user's line."""
         trace = self.trace
         trace.builder.loc = trace.loc()
         try:
-            return pull_back(trace.builder, outputs, cotangents, wrt)
+            return pull_back(trace.builder, outputs, cotangents, wrt, nonzero)
         except NotDifferentiableError as error:
             raise trace.error(
                 GradientError,

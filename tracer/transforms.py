@@ -6,14 +6,14 @@ results. Forward mode transposes the pullback, which is linear in the cotangent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..compiler.ir.node import Node
 from ..compiler.ir.types import ScalarType, array_type
-from ..compiler.ops.base import is_inexact
+from ..compiler.ops.base import is_complex, is_inexact
 from ..compiler.passes.differentiate import ones_like
 from .differentiated import Differentiated, Wrt
 from .errors import GradientError
@@ -101,9 +101,15 @@ def vjp(
 
 
 def push_forward(
-    work: Differentiated, outputs: Sequence[Node], tangents: dict[Node, Node]
+    work: Differentiated,
+    outputs: Sequence[Node],
+    tangents: dict[Node, Node],
+    nonzero: Sequence[Node | None] = (),
 ) -> list[Node | None]:
-    """The tangents of the outputs: the transpose of the pullback, applied to tangents of the marks."""
+    """The tangents of the outputs: the transpose of the pullback, applied to tangents of the marks.
+
+    `nonzero` are those of `pull_back`, one a tangent.
+    """
     b = work.trace.builder
     marks = list(tangents)
     probes: dict[int, Node] = {}
@@ -112,8 +118,18 @@ def push_forward(
             work.trace.tags += 1
             probes[position] = b.mark(b.zeros(node.type), tag=work.trace.tags)
     cts = work.pull_nodes(outputs, [probes.get(i) for i in range(len(outputs))], marks)
-    pairs = [(ct, tangents[mark]) for ct, mark in zip(cts, marks, strict=True) if ct is not None]
-    found = work.pull_nodes([ct for ct, _ in pairs], [t for _, t in pairs], list(probes.values()))
+    places = nonzero or [None] * len(marks)
+    given = [
+        (ct, tangents[mark], place)
+        for ct, mark, place in zip(cts, marks, places, strict=True)
+        if ct is not None
+    ]
+    found = work.pull_nodes(
+        [ct for ct, _, _ in given],
+        [tangent for _, tangent, _ in given],
+        list(probes.values()),
+        [place for _, _, place in given],
+    )
     by_probe = dict(zip(probes, found, strict=True))
     return [by_probe.get(i) for i in range(len(outputs))]
 
@@ -148,7 +164,8 @@ def jvp(
 def jacobian(trace: Trace, function: Callable[..., Any], wrt: Wrt, args: Any, kwargs: Any) -> Any:
     """Derivatives of every result element by every `wrt` element, shape (*result, *argument).
 
-    Rows come from the pullback, or columns from the pushforward, whichever is fewer.
+    Rows come from the pullback, or columns from the pushforward, whichever is fewer; dtype and numbers are
+    the same, but for rounding. Both begin at unit vectors, whose zeros are structural.
     """
     work = Differentiated(trace, function, wrt, args, kwargs)
 
@@ -168,23 +185,27 @@ def _size(node: Node) -> int:
 
 
 def _block(work: Differentiated, output: Node, mark: Node) -> Any:
-    """The Jacobian of one output by one argument."""
+    """The Jacobian of one output by one argument, in the argument's precision."""
     trace, b = work.trace, work.trace.builder
+    if is_complex(output) and is_complex(mark):
+        raise trace.error(
+            GradientError,
+            "a Jacobian of complex results by a complex argument is not one number an element",
+            node=output,
+            fixes=[("differentiate its parts", "tl.jacobian(lambda z: f(z).real), and the same of .imag")],
+        )
+    trace.builder.loc = trace.loc()
     reverse = _size(output) <= _size(mark)
     source, other = (output, mark) if reverse else (mark, output)
-    trace.builder.loc = trace.loc()
-    parts = []
-    for seed in _basis(work, source):
-        if reverse:
-            (found,) = work.pull_nodes([output], [seed], [mark])
-        else:
-            (found,) = push_forward(work, [output], {mark: seed})
-        node = b.zeros(other.type) if found is None else found
-        parts.append(b.reshape(_as_array(b, node), (1, *node.shape)))
-    dtype = _as_array(b, b.zeros(other.type)).dtype
-    stacked = b.concatenate(*parts, axis=0) if len(parts) > 1 else parts[0] if parts else None
-    if stacked is None:
-        stacked = b.full(0, array_type((0, *other.shape), dtype))
+    dtype = np.result_type(mark.dtype, np.complex64) if is_complex(output) else mark.dtype
+    if is_complex(source):
+        real = np.empty(0, dtype).real.dtype
+        parts = [_rows(work, output, mark, reverse, unit, real) for unit in (1, 1j)]
+        parts = [b.reshape(part, (*part.shape, 1)) for part in parts]
+        pairs = b.concatenate(*parts, axis=len(parts[0].shape) - 1)
+        stacked = b.reshape(b.bitcast(pairs, dtype=dtype), pairs.shape[:-1])
+    else:
+        stacked = _rows(work, output, mark, reverse, 1, dtype)
     stacked = b.reshape(stacked, (*source.shape, *other.shape))
     if not reverse:
         moved = tuple(range(len(source.shape), len(stacked.shape))) + tuple(range(len(source.shape)))
@@ -192,21 +213,35 @@ def _block(work: Differentiated, output: Node, mark: Node) -> Any:
     return trace.fresh(stacked, np.empty(stacked.shape, stacked.dtype), scalar=not stacked.shape)
 
 
-def _as_array(b: Any, node: Node) -> Node:
-    made: Node = b.cast(node, node.dtype) if isinstance(node.type, ScalarType) else node
-    return made
+def _rows(
+    work: Differentiated, output: Node, mark: Node, reverse: bool, one: complex, dtype: np.dtype[Any]
+) -> Node:
+    """What becomes of each unit vector, times `one`, of the output or of the mark: one below the other."""
+    b = work.trace.builder
+    source, other = (output, mark) if reverse else (mark, output)
+    rows = []
+    for unit, nonzero in _basis(work, source, one):
+        if reverse:
+            (found,) = work.pull_nodes([output], [unit], [mark], [nonzero])
+        else:
+            (found,) = push_forward(work, [output], {mark: unit}, [nonzero])
+        row = b.cast(b.zeros(other.type) if found is None else found, dtype)
+        rows.append(b.reshape(row, (1, *row.shape)))
+    if not rows:
+        return b.full(0, array_type((0, *other.shape), dtype))
+    return b.concatenate(*rows, axis=0) if len(rows) > 1 else rows[0]
 
 
-def _basis(work: Differentiated, like: Node) -> Any:
-    """The unit vectors of a node's space."""
+def _basis(work: Differentiated, like: Node, one: complex) -> Iterator[tuple[Node, Node | None]]:
+    """The unit vectors of a node's space, times `one`, and where they are not zero; None for everywhere."""
     b = work.trace.builder
     if isinstance(like.type, ScalarType):
-        yield b.constant(like.type.kind(1))
+        yield b.constant(like.type.kind(one)), None
         return
     for position in np.ndindex(*like.shape):
         unit = np.zeros(like.shape, like.dtype)
-        unit[position] = 1
-        yield b.constant(unit)
+        unit[position] = one
+        yield b.constant(unit), b.constant(unit != 0) if unit.size > 1 else None
 
 
 def stop_gradient(trace: Trace, tree: Any) -> Any:

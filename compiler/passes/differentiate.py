@@ -20,7 +20,7 @@ from ..ir.types import ArrayType, ScalarType, TupleType, array_of
 from ..ir.visit import topological
 from ..ops.base import is_complex, is_inexact
 from ..rules.derivative import special_vjp
-from .zeros import Mask, either, is_steady, lifted, reduced, restored, through
+from .zeros import Mask, either, is_steady, lifted, mask_of, reduced, restored, through
 
 
 @record(slots=True)
@@ -48,9 +48,9 @@ class Pullback:
         self.table: dict[Node, Cotangent] = {}
         self.parts: dict[Node, dict[int, Cotangent]] = {}
 
-    def start(self, output: Node, ct: Node) -> None:
-        """Give an output its cotangent."""
-        self._deliver(output, Cotangent(ct))
+    def start(self, output: Node, ct: Node, nonzero: Node | None) -> None:
+        """Give an output its cotangent, and where it may differ from zero if its zeros are structural."""
+        self._deliver(output, Cotangent(ct, None if nonzero is None else mask_of(nonzero)))
 
     def result(self, node: Node) -> Node | None:
         """What has arrived at a node, None if nothing has."""
@@ -145,7 +145,11 @@ def _sum(b: Builder, known: Cotangent, given: Cotangent) -> Cotangent:
 
 
 def pull_back(
-    b: Builder, outputs: Sequence[Node], cotangents: Sequence[Node | None], wrt: Sequence[Node]
+    b: Builder,
+    outputs: Sequence[Node],
+    cotangents: Sequence[Node | None],
+    wrt: Sequence[Node],
+    nonzero: Sequence[Node | None] = (),
 ) -> list[Node | None]:
     """The cotangents of `wrt`, given those of `outputs`.
 
@@ -154,6 +158,8 @@ def pull_back(
         outputs: nodes to start from.
         cotangents: one node of the output's type per output, or None for zero.
         wrt: the nodes whose cotangents are wanted: params or marks.
+        nonzero: for cotangents whose zeros are structural, as those of unit vectors, booleans that say where
+            there is none; None for the others.
 
     Returns:
         One node of the type of each `wrt` node, None where nothing depends on it.
@@ -168,9 +174,10 @@ def pull_back(
     lines: dict[int, Loc] = {}
     loc = b.loc
     try:
-        for output, ct in zip(outputs, cotangents, strict=True):
+        places = nonzero or [None] * len(outputs)
+        for output, ct, place in zip(outputs, cotangents, places, strict=True):
             if ct is not None and output in active:
-                walk.start(output, ct)
+                walk.start(output, ct, place)
         for node in reversed(order):
             if node not in active or (node in wanted and not active.intersection(node.inputs)):
                 continue

@@ -89,6 +89,11 @@ def _known_value(mask: Mask) -> Any:
     return known[mask._built]
 
 
+def mask_of(nonzero: Node) -> Mask:
+    """The mask that a node of booleans is."""
+    return Mask(lambda: nonzero, cheap=True)
+
+
 def either(b: Builder, first: Mask | None, second: Mask | None) -> Mask | None:
     """The mask of a sum: None, which is everywhere, if one of them is."""
     if first is None or second is None:
