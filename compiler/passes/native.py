@@ -108,6 +108,7 @@ class _Planner:
                 self.last[self.root[operand]] = max(step, self.last.get(self.root[operand], 0))
         for node in self.graph.outputs:
             self.last[self.root[node]] = end
+        self.read_otherwise = {x for node in self.order if node.op.name != "fused" for x in node.inputs}
 
     # ---- commits straight into the caller's memory
 
@@ -217,7 +218,15 @@ class _Planner:
             wanted = target.strides or self._dense(node)
             if same_layout(node.shape, self.strides[node], wanted):
                 found[node] = position
+            elif self._may_lie(node):
+                self.strides[node] = wanted
+                found[node] = position
         return found
+
+    def _may_lie(self, node: Node) -> bool:
+        """Whether a kernel makes a value and only kernels read it: they take any strides."""
+        maker = node.inputs[0] if node.op.name == "get" else node
+        return maker.op.name == "fused" and node not in self.read_otherwise
 
     def _value(self, node: Node, place: Place, buffer: int | None, first: int) -> int:
         base = self.number.get(node.inputs[0]) if self.root.get(node, node) is not node else None
