@@ -161,7 +161,7 @@ def _constant_power_ct(b: Builder, x: Node, ct: Node, number: Any, form: str) ->
 
 
 def _base_ct(b: Builder, x: Node, y: Node, ct: Node, raised: Callable[[Node, Node], Node]) -> Node:
-    """y x^(y-1); a constant 0 where y is 0 and x^-1 is infinite. Elsewhere its derivative at y = 0 is x^-1."""
+    """y x^(y-1), and a constant 0 where y is 0 and x^-1 infinite; elsewhere its slope at y = 0 is x^-1."""
     lower = raised(x, b.subtract(y, b.scalar(1, y)))
     exponent = b.cast(y, lower.dtype)
     away = b.not_equal(exponent, b.scalar(0, exponent))

@@ -48,6 +48,13 @@ def power_of(node: Node) -> tuple[Node, float] | None:
     return None if exponent is None else (node.inputs[0], exponent)
 
 
+def uncast(node: Node) -> Node:
+    """The value below casts between floating-point dtypes."""
+    while node.op.name == "cast" and node.dtype.kind == node.inputs[0].dtype.kind == "f":
+        node = node.inputs[0]
+    return node
+
+
 def square_of(node: Node) -> Node | None:
     """u where the node is u * u."""
     found = power_of(node)

@@ -12,8 +12,8 @@ from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ops.base import conj, is_complex, where_zero
 from .derivative import Contribution, Pull, derivative_rule
-from .derivative_match import is_number, number, power_of, size_of, viewed
-from .derivative_squares import degree
+from .derivative_match import is_number, number, power_of, size_of, uncast, viewed
+from .derivative_squares import sum_of_squares
 
 
 def _scaled(b: Builder, node: Node, factor: float) -> Node:
@@ -26,7 +26,7 @@ def _raised(b: Builder, node: Node, exponent: float) -> Node | None:
         return None
     if exponent == 1:
         return node
-    whole = int(exponent) if exponent == int(exponent) else exponent
+    whole = int(exponent) if exponent.is_integer() else exponent
     return b.power(node, b.constant(whole), form="array")
 
 
@@ -44,40 +44,53 @@ def _times(b: Builder, ct: Node, *factors: Node | None) -> Node:
 
 @derivative_rule("sqrt", "power", "float_power")
 def root_of_square(node: Node) -> Pull | None:
-    """(u^2)^p -> |u|^(2p), for 2p >= 1: sqrt(u * u) has the derivative of |u|."""
-    root = power_of(node)
-    inner = power_of(root[0]) if root is not None else None
-    if root is None or inner is None or is_complex(node):
+    """(u^2)^p -> |u|^(2p), for 2p >= 1 and no whole p: sqrt(u * u) has the derivative of |u|."""
+    found = None if is_complex(node) else _power_of_even(node)
+    if found is None or found[1] < 1:
         return None
-    (base, exponent), total = inner, inner[1] * root[1]
-    if exponent < 2 or exponent % 2 or total < 1 or root[1] >= 1:
-        return None
+    base, total = found
 
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        u = as_array(b, base)
-        if total >= 2:
+        ct = as_array(b, ct)
+        u = b.cast(base, ct.dtype)
+        if total >= 2 and total.is_integer():
             slope = [u, _raised(b, b.absolute(u), total - 2)]
         else:
             slope = [b.sign(u), _raised(b, b.absolute(u), total - 1)]
-        return [Contribution(base, _scaled(b, _times(b, as_array(b, ct), *slope), total))]
+        return [Contribution(base, b.cast(_scaled(b, _times(b, ct, *slope), total), base.dtype))]
 
     return pull
 
 
+def _power_of_even(node: Node) -> tuple[Node, float] | None:
+    """(u, n) where the node is |u|^n, by powers of powers: an even one of u, and one above it not whole."""
+    found, total, rooted = None, 1.0, False
+    while (raised := power_of(uncast(node))) is not None and raised[1] > 0:
+        node, exponent = raised
+        total *= exponent
+        if rooted and exponent % 2 == 0:
+            found = node, round(total, 12)
+        rooted = rooted or not exponent.is_integer()
+    return found
+
+
 @derivative_rule("sqrt", "power", "float_power")
 def root_of_sum_of_squares(node: Node) -> Pull | None:
-    """(sum of |u|^q)^p -> its chain rule, and 0 where the sum is 0, for q p >= 1 > p: norms, RMS, std."""
+    """(sum of |u|^q)^p -> its chain rule, and 0 where all u are 0, for q p >= 1 > p: norms, RMS, std.
+
+    Also for p > 1 that are not whole: there the second derivative would multiply 0 by inf.
+    """
     root = power_of(node)
-    if root is None or not 0 < root[1] < 1 or is_complex(node):
+    if root is None or root[1] <= 0 or root[1].is_integer() or is_complex(node):
         return None
     total, exponent = root
-    smallest = degree(total)
-    if smallest is None or smallest * exponent < 1 - 1e-12:
+    found = sum_of_squares(total) if exponent < 1 or size_of(total) is None else None
+    if found is None or found.degree * exponent < (1 - 1e-12 if exponent < 1 else 2):
         return None
 
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
         inside, root = as_array(b, total), as_array(b, node)
-        away = b.not_equal(inside, b.scalar(0, inside))
+        away = found.away(b, inside)
         if exponent == 0.5:
             slope = b.divide(b.scalar(0.5, root), root)
         else:
@@ -111,11 +124,11 @@ def power_of_root(node: Node) -> Pull | None:
 
 @derivative_rule("square", "multiply", "power", "float_power")
 def power_of_size(node: Node) -> Pull | None:
-    """|u|^n -> n |u|^(n-2) u, for n >= 2, also for complex u and for hypot(u, v): smooth at 0 for even n."""
+    """|u|^n -> n |u|^(n-2) u, for whole n >= 2, also for complex u and hypot(u, v); smooth for even n."""
     outer = power_of(node)
     below = viewed(outer[0]) if outer is not None else None
     parts = size_of(below.node) if below is not None else None
-    if outer is None or below is None or parts is None or outer[1] < 2:
+    if outer is None or below is None or parts is None or outer[1] < 2 or not outer[1].is_integer():
         return None
     size, n = outer
 

@@ -1,16 +1,31 @@
 """Sums of squares in all their spellings: what is under the root of a norm, a deviation, a distance.
 
-Asked for is only whether a value is a sum of terms |u|^q that vanish together, so that where it is 0 its
-derivative is 0 as well.
+Asked for is only whether a value is a sum of terms |u|^q, so that where all its u are 0 its derivative is 0
+as well. A product of a vector and a linear image of it, as in a quadratic form, may be 0 elsewhere, and has
+its derivative there.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from ..ir.builder import Builder
 from ..ir.node import Node
+from ..ir.record import record
 from ..ops.base import is_complex
-from .derivative_match import Reduced, is_number, number, power_of, real_number, size_of, square_of, sum_of
+from .derivative_match import (
+    Reduced,
+    is_number,
+    number,
+    power_of,
+    real_number,
+    size_of,
+    square_of,
+    sum_of,
+    uncast,
+)
 
 _FEW = 64
 _SUMS = ("sum", "max", "reshape", "transpose", "broadcast", "copy", "slice")
@@ -18,32 +33,73 @@ _PRODUCTS = ("matmul", "dot", "vecdot", "einsum")
 _LINEAR = ("matmul", "dot", "vecmat", "matvec", "einsum", "solve")
 
 
-def degree(node: Node) -> float | None:
-    """The smallest q such that the node is a sum of terms |u|^q, all q at least 1; None for other nodes.
+@record(slots=True)
+class Form:
+    """A product of a vector and a linear image of it, whose derivative is 0 where the image is."""
+
+    product: Node
+    image: Node
+
+    def size(self, b: Builder) -> Node:
+        """The product of the image and itself, in the place of the form."""
+        node, image = self.product, self.image
+        if len(node.inputs) == 3:
+            letters, result = _letters(node)
+            word = letters[node.inputs.index(image)]
+            return b.einsum(image, image, subscripts=f"{word},{word}->{result}")
+        return b.make(node.op, [b.reshape(image, operand.shape) for operand in node.inputs], node.attrs)
+
+
+@record(slots=True)
+class Squares:
+    """A sum of terms |u|^q: the smallest q, all nodes from the sum down to its terms, and the forms in it."""
+
+    degree: float
+    path: tuple[Node, ...]
+    forms: tuple[Form, ...]
+
+    def away(self, b: Builder, total: Node) -> Node:
+        """Where the total, an array, is not 0, or is a 0 of forms that are not 0 all by themselves."""
+        zero = b.scalar(0, total)
+        away = b.not_equal(total, zero)
+        if not self.forms:
+            return away
+        sizes = {form.product: form.size(b) for form in self.forms}
+        for node in reversed(self.path):
+            if node not in sizes and any(operand in sizes for operand in node.inputs):
+                inputs = [sizes.get(operand, operand) for operand in node.inputs]
+                sizes[node] = b.make(node.op, inputs, node.attrs)
+        return b.logical_or(away, b.not_equal(sizes.get(self.path[0], total), zero))
+
+
+def sum_of_squares(node: Node) -> Squares | None:
+    """The node as a sum of terms |u|^q, all q at least 1; None for other nodes.
 
     Such a sum is zero where all its u are. It may be averaged, scaled by positive numbers, and reshaped.
     """
-    smallest: float | None = None
-    stack, seen = [node], 0
+    degrees: list[float] = []
+    forms: list[Form] = []
+    path: list[Node] = []
+    stack = [node]
     while stack:
-        node, seen = stack.pop(), seen + 1
+        node = stack.pop()
+        path.append(node)
         parts = _terms(node)
-        if parts is None or seen > _FEW:
+        if parts is None or len(path) > _FEW:
             return None
         if isinstance(parts, float):
-            smallest = parts if smallest is None else min(smallest, parts)
+            degrees.append(parts)
+        elif isinstance(parts, Form):
+            degrees.append(2.0)
+            forms.append(parts)
         else:
             stack += parts
-    return smallest
+    return Squares(min(degrees), tuple(path), tuple(forms)) if degrees else None
 
 
-def _terms(node: Node) -> float | list[Node] | None:
-    """The degree of a single term, the nodes that a sum is made of, or None for anything else."""
+def _terms(node: Node) -> float | Form | list[Node] | None:
+    """The degree of a single term, a form, the nodes that a sum is made of, or None for anything else."""
     name = node.op.name
-    if name == "sum" and node.inputs[0].op.name == "multiply":
-        first, second = node.inputs[0].inputs
-        if _is_linear_in(first, second) or _is_linear_in(second, first):
-            return 2.0
     if name in _SUMS:
         return [node.inputs[0]]
     if name in ("add", "maximum", "where"):
@@ -58,7 +114,7 @@ def _terms(node: Node) -> float | list[Node] | None:
             return [written]
         return 2.0 if _is_conjugate_product(node.inputs[0]) else None
     if name in _PRODUCTS:
-        return 2.0 if _is_quadratic(node) else None
+        return _quadratic(node)
     if name == "subtract":
         return 2.0 if _is_variance(*node.inputs) else None
     return _power_terms(node)
@@ -71,7 +127,7 @@ def _summands(node: Node) -> list[Node]:
     return [operand for operand in node.inputs if not is_number(operand, 0)]
 
 
-def _power_terms(node: Node) -> float | list[Node] | None:
+def _power_terms(node: Node) -> float | Form | list[Node] | None:
     found = None if is_complex(node) else power_of(node)
     if found is not None:
         base, exponent = found
@@ -84,6 +140,7 @@ def _power_terms(node: Node) -> float | list[Node] | None:
         first, second = node.inputs
         if _is_positive(first) or _is_positive(second):
             return [second if _is_positive(first) else first]
+        return _form(node, first, second)
     return None
 
 
@@ -116,22 +173,50 @@ def _is_conjugate_product(node: Node) -> bool:
     return any(one.op.name == "conjugate" and _unshaped(one.inputs[0]) is two for one, two in pairs)
 
 
-def _is_quadratic(node: Node) -> bool:
+def _quadratic(node: Node) -> float | Form | None:
     """A product of one vector, or of each of a stack, with itself or with a linear image of itself."""
     if is_complex(node):
-        return False
-    operands = node.inputs
+        return None
     if node.op.name == "einsum":
-        letters = node.attrs["subscripts"].split("->")[0].split(",")
-        if operands[0] is not operands[-1]:
-            return False
-        return letters[0] == letters[-1] if len(operands) == 2 else len(operands) == 3
+        return _quadratic_einsum(node)
     if node.op.name == "matmul" and node.shape[-2:] != (1, 1):
-        return False
+        return None
     if node.op.name == "dot" and node.shape:
-        return False
-    first, second = (_unshaped(operand) for operand in operands)
-    return first is second or _is_linear_in(first, second) or _is_linear_in(second, first)
+        return None
+    first, second = node.inputs
+    return 2.0 if _unshaped(first) is _unshaped(second) else _form(node, first, second)
+
+
+def _quadratic_einsum(node: Node) -> float | Form | None:
+    """einsum of a vector and itself or its image, or of a vector, a matrix and the vector.
+
+    The last is 0 with its vector; its image is not computed.
+    """
+    letters, result = _letters(node)
+    if len(letters) == 2 and letters[0] == letters[1]:
+        first, second = node.inputs
+        return 2.0 if first is second else _form(node, first, second)
+    if len(letters) == 3:
+        for i, j in ((0, 2), (0, 1), (1, 2)):
+            same = all(letters[i].find(letter) == letters[j].find(letter) >= 0 for letter in result)
+            if node.inputs[i] is node.inputs[j] and same:
+                return Form(node, node.inputs[i])
+    return None
+
+
+def _letters(node: Node) -> tuple[list[str], str]:
+    operands, _, result = node.attrs["subscripts"].partition("->")
+    return operands.split(","), result
+
+
+def _form(node: Node, first: Node, second: Node) -> Form | None:
+    """The product as a form, if a factor is a matrix times the other, or solves one for it."""
+    if is_complex(node) or math.prod(first.shape) != math.prod(second.shape):
+        return None
+    for image, u in ((second, first), (first, second)):
+        if _is_linear_in(image, u):
+            return Form(node, image)
+    return None
 
 
 def _is_linear_in(image: Node, u: Node) -> bool:
@@ -162,17 +247,10 @@ def _is_variance(squares: Node, square: Node) -> bool:
 
 def _mean_of(node: Node) -> tuple[Reduced, float] | None:
     """A sum over axes and the number it is divided by, which NumPy does in double precision."""
-    node = _uncast(node)
+    node = uncast(node)
     if node.op.name not in ("divide", "multiply"):
         return None
-    divisor, total = real_number(node.inputs[1]), sum_of(_uncast(node.inputs[0]))
+    divisor, total = real_number(node.inputs[1]), sum_of(uncast(node.inputs[0]))
     if total is None or not divisor:
         return None
     return total, divisor if node.op.name == "divide" else 1 / divisor
-
-
-def _uncast(node: Node) -> Node:
-    """The value below casts between floating-point dtypes."""
-    while node.op.name == "cast" and node.dtype.kind == node.inputs[0].dtype.kind == "f":
-        node = node.inputs[0]
-    return node

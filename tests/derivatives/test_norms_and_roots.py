@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tapeless as tl
+
 VECTOR = np.array([0.3, -1.2, 2.0])
 ZERO = np.zeros(3)
 EYE = np.eye(3)
@@ -47,6 +49,76 @@ def test_squared_norm_is_smooth(judge: Any, name: str) -> None:
     judge(lambda x: norm(x) ** 2, ZERO, ZERO, 2 * EYE)
     judge(lambda x: norm(x) * norm(x), ZERO, ZERO, 2 * EYE)
     judge(lambda x: np.exp(-(norm(x) ** 2)), ZERO, ZERO, -2 * EYE)
+
+
+FORMS = {
+    "operators": lambda x, a: x @ a @ x,
+    "other side": lambda x, a: x @ (a @ x),
+    "sum of a product": lambda x, a: np.sum(x * (a @ x)),
+    "dot": lambda x, a: np.dot(x, np.dot(a, x)),
+    "vecdot": lambda x, a: np.vecdot(x, x @ a),
+    "einsum": lambda x, a: np.einsum("i,ij,j->", x, a, x),
+    "einsum, matrix last": lambda x, a: np.einsum("i,j,ij->", x, x, a),
+    "einsum of an image": lambda x, a: np.einsum("i,i->", x @ a, x),
+    "solve": lambda x, a: x @ np.linalg.solve(np.linalg.inv(a), x),
+    "scaled": lambda x, a: 0.5 * (x @ a @ x),
+    "added": lambda x, a: x @ a @ x + np.dot(np.multiply(x, 2), a @ np.multiply(x, 2)),
+}
+DEFINITE = np.array([[2.0, 1.0], [1.0, 3.0]])
+INDEFINITE = np.array([[0.5, 1.0], [1.0, -2.5]])
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("exponent", [0.5, 0.75])
+def test_root_of_a_quadratic_form(judge: Any, form: Any, exponent: float) -> None:
+    for matrix, point in ((DEFINITE, [1.0, -2.0]), (INDEFINITE, [2.0, 1.0])):
+        judge(lambda x, a=matrix: form(x, a) ** exponent, np.array(point))
+        judge(lambda x, a=matrix: form(x, a) ** exponent, np.zeros(2), [0, 0], "unasked")
+
+
+@pytest.mark.parametrize("name", [name for name in FORMS if name != "solve"])
+def test_root_of_a_form_that_cancels_has_no_finite_derivative(name: str) -> None:
+    form, x = FORMS[name], np.ones(2)
+    assert form(x, INDEFINITE) == 0
+    with np.errstate(all="ignore"):
+        assert not np.any(np.isfinite(tl.grad(lambda x: np.sqrt(form(x, INDEFINITE)))(x)))
+        assert not np.any(np.isfinite(tl.grad(lambda a: np.sqrt(form(x, a)))(INDEFINITE)))
+
+
+def test_root_of_a_solved_form_that_cancels_has_no_finite_derivative() -> None:
+    with np.errstate(all="ignore"):
+        slope = tl.grad(lambda x: np.sqrt(x @ np.linalg.solve(np.diag([1.0, -1.0]), x)))(np.ones(2))
+    assert not np.any(np.isfinite(slope))
+
+
+def test_root_of_a_form_at_a_null_vector_of_its_matrix(judge: Any) -> None:
+    laplacian = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    judge(lambda x: np.sqrt(x @ laplacian @ x), np.ones(2), [0, 0], "unasked")
+
+
+STACKED = {
+    "sum": lambda x: np.sum((x @ DEFINITE) * x, axis=1),
+    "mean": lambda x: 2 * np.mean((x @ DEFINITE) * x, axis=1),
+    "einsum": lambda x: np.einsum("bi,ij,bj->b", x, DEFINITE, x),
+    "einsum of an image": lambda x: np.einsum("ij,ij->i", x @ DEFINITE, x),
+    "matmul": lambda x: (x[:, None, :] @ DEFINITE @ x[:, :, None])[:, 0, 0],
+    "vecdot": lambda x: np.vecdot(x, x @ DEFINITE),
+}
+
+
+@pytest.mark.parametrize("form", STACKED.values(), ids=STACKED)
+def test_roots_of_forms_of_rows(judge: Any, form: Any) -> None:
+    x = np.array([[0.0, 0.0], [1.0, 0.0]])
+    judge(lambda x: np.sum(np.sqrt(form(x))), x, [[0, 0], [2**0.5, 0.5**0.5]], "unasked")
+
+
+def test_products_of_different_rows_are_no_squares() -> None:
+    rows = np.array([[1.0, 0.0], [0.0, 1.0]])
+    with np.errstate(all="ignore"):
+        slope = tl.grad(lambda x: np.sqrt(np.einsum("ai,ij,bj->ab", x, np.ones((2, 2)) - 1 + rows, x))[0, 1])(
+            rows
+        )
+    assert not np.any(np.isfinite(slope))
 
 
 OTHER_NORMS = {
@@ -165,6 +237,49 @@ def test_square_of_an_absolute_value_is_smooth(judge: Any, name: str) -> None:
 def test_even_root_of_an_even_power(judge: Any) -> None:
     judge(lambda x: np.sum(np.sqrt(x**4)), np.array([0.0, -3.0, 4.0]), [0, -6, 8], 2 * EYE)
     judge(lambda x: np.sum((x**2) ** 1.5), np.array([0.0, -3.0, 4.0]), [0, -27, 48], np.diag([0, 18, 24]))
+
+
+BROKEN_POWERS = {
+    "abs": lambda x: np.abs(x) ** 2.5,
+    "absolute value of a number": lambda x: abs(x) ** 2.5,
+    "float_power": lambda x: np.float_power(np.abs(x), 2.5),
+    "power of a square": lambda x: (x**2) ** 1.25,
+    "float_power of a square": lambda x: np.float_power(x * x, 1.25),
+    "power of a root": lambda x: np.sqrt(x * x) ** 2.5,
+    "root of a power": lambda x: np.sqrt(np.sqrt(x**4) ** 2.5),
+    "fourth": lambda x: (x**4) ** 0.625,
+    "hypot": lambda x: np.hypot(x, 0) ** 2.5,
+    "complex": lambda x: np.abs(x + 0j) ** 2.5,
+}
+
+
+@pytest.mark.parametrize("power", BROKEN_POWERS.values(), ids=BROKEN_POWERS)
+def test_powers_of_sizes_between_whole_ones(judge: Any, power: Any) -> None:
+    second = 3.75 * 1.5
+    judge(power, 0.0, 0, 0)
+    judge(power, -2.25, -2.5 * 1.5**3, second)
+    judge(lambda x: np.sum(power(x)), np.array([0.0, 2.25]), [0, 2.5 * 1.5**3], np.diag([0, second]))
+
+
+def test_third_derivative_of_a_power_of_a_size() -> None:
+    for power in (lambda x: np.abs(x) ** 3.5, lambda x: (x**2) ** 1.75, lambda x: np.sqrt(x * x) ** 3.5):
+        assert tl.grad(tl.grad(tl.grad(power)))(0.0) == 0
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_powers_of_norms_between_whole_ones(judge: Any, name: str) -> None:
+    norm = NORMS[name]
+    judge(lambda x: norm(x) ** 2.5, ZERO, ZERO, 0 * EYE)
+    judge(lambda x: (norm(x) ** 2) ** 1.25, ZERO, ZERO, 0 * EYE)
+
+
+def test_broken_power_of_a_sum_of_squares(judge: Any) -> None:
+    judge(lambda x: np.sum(x * x) ** 1.25, ZERO, ZERO, 0 * EYE)
+    judge(lambda x: np.sum(x * x) ** 1.25, VECTOR)
+    norm = lambda x: np.linalg.norm(x, 2.5)  # noqa: E731
+    judge(norm, np.array([3.0, 4.0]))
+    inner = tl.hessian(norm)(np.array([3.0, 4.0]))
+    judge(norm, np.array([0.0, 3.0, 4.0]), None, np.pad(inner, ((1, 0), (1, 0))))
 
 
 def test_logarithms_of_values_that_underflow(judge: Any) -> None:
