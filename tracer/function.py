@@ -225,8 +225,10 @@ class FunctionTracer:
             node = self._param(name, scalar_type(kind), Source("leaf", index), None)
             return self.trace.number(node, leaf)
         if kind is np.random.Generator:
-            node = self._param(name, GENERATOR, Source("leaf", index), None)
-            return TracedGenerator(self.trace, node, leaf)
+            if id(leaf) not in self._by_object:
+                node = self._param(name, GENERATOR, Source("leaf", index), None)
+                self._by_object[id(leaf)] = TracedGenerator(self.trace, node, leaf)
+            return self._by_object[id(leaf)]
         if kind is not np.ndarray:
             node = self._param(name, array_type((), leaf.dtype), Source("leaf", index), None)
             return self.trace.fresh(node, np.empty((), leaf.dtype), scalar=True)

@@ -206,11 +206,15 @@ def overlaps(leaves: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _shared_generators(leaves: Sequence[Any]) -> tuple[tuple[int, int, int], ...]:
-    """(leaf, first leaf over the same bit generator, 0) for generators that draw from one state."""
-    first: dict[int, int] = {}
+    """For each generator that shares its state: the leaf, the first with this state, the first that is it."""
+    states: dict[int, int] = {}
+    objects: dict[int, int] = {}
     found = [(i, leaf) for i, leaf in enumerate(leaves) if type(leaf) is np.random.Generator]
-    pairs = [(i, first.setdefault(id(leaf.bit_generator), i)) for i, leaf in found]
-    return tuple((i, j, 0) for i, j in pairs if i != j)
+    groups = [
+        (i, states.setdefault(id(leaf.bit_generator), i), objects.setdefault(id(leaf), i))
+        for i, leaf in found
+    ]
+    return tuple(group for group in groups if group[0] != group[1])
 
 
 def memory(array: Any) -> Any:
