@@ -36,7 +36,7 @@ class RandomStates:
         for bits, name, state, children in self._found:
             if not _same(bits.state, state) or _children(bits) != children:
                 bits.state = state
-                names.append(f"the generator `{name}`")
+                names.append(name)
         return " and ".join(names)
 
 
@@ -44,7 +44,7 @@ def random_error(name: str) -> Any:
     """The refusal of draws from what is no argument."""
     return make_error(
         RandomStateError,
-        f"{name} was drawn from while tracing, and is no argument of the compiled function",
+        f"{name} was drawn from while tracing; only an argument that is a np.random.Generator may be",
         None,
         why=f"It would draw once, while tracing: {_MUST_DIFFER}. (Another thread that draws from it at this "
         "very time gives a false alarm.)",
@@ -58,16 +58,16 @@ def _legacy_state() -> Any:
 
 
 def _bit_generators(reach: Reach) -> list[tuple[Any, str]]:
-    """The bit generators behind what is in reach, each once; the global one apart."""
+    """The bit generators behind what is in reach, each once, and how to call it; the global one apart."""
     found: dict[int, tuple[Any, str]] = {}
     for generator, name in reach.generators.values():
         if isinstance(generator, np.random.RandomState):
-            bits = generator._bit_generator
+            bits, kind = generator._bit_generator, "RandomState"
         elif isinstance(generator, np.random.Generator):
-            bits = generator.bit_generator
+            bits, kind = generator.bit_generator, "generator"
         else:
-            bits = generator
-        found.setdefault(id(bits), (bits, name))
+            bits, kind = generator, "generator"
+        found.setdefault(id(bits), (bits, f"the {kind} `{name}`"))
     return list(found.values())
 
 

@@ -229,6 +229,32 @@ def test_two_generators_over_one_bit_generator_draw_in_order() -> None:
     np.testing.assert_array_equal(compiled(same, same)[1], interleaved(*shared(5))[1])
 
 
+def test_which_generators_are_one_is_known() -> None:
+    """One generator twice is one object; two over one state are two that draw in order."""
+    bits = np.random.PCG64(5)
+    one, other = np.random.Generator(bits), np.random.Generator(bits)
+    compiled = tl.compile(lambda a, b, c: (a is b, b is c, a is c))
+    for arguments in ((one, one, one), (one, other, other), (one, one, other), (one, other, one)):
+        a, b, c = arguments
+        for _ in range(4):
+            assert compiled(*arguments) == (a is b, b is c, a is c)
+    for a, b in ((one, one), (one, other)):
+        first, second = tl.compile(lambda a, b: (b, a))(a, b)
+        assert (first is b, second is a) == (True, True)
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, lambda seed: {"rng": np.random.RandomState(seed)}])
+def test_a_random_state_that_is_an_argument_is_refused_with_the_cure(make: Any) -> None:
+    def program(rng: Any) -> Any:
+        return (rng["rng"] if isinstance(rng, dict) else rng).normal(size=2)
+
+    rng = make(0)
+    with pytest.raises(tl.TapelessError, match=r"the RandomState .rng.*only an argument") as raised:
+        tl.compile(program)(rng)
+    assert "default_rng" in str(raised.value)
+    np.testing.assert_array_equal(program(rng), program(make(0)))
+
+
 def test_the_size_is_static_and_parameters_are_not() -> None:
     compiled = tl.compile(lambda rng, n, scale: rng.normal(0, scale, size=(n, 2)))
     for n, scale in ((2, 1.0), (2, 5.0), (3, 1.0)):
@@ -312,7 +338,7 @@ LEGACY = np.random.RandomState(3)
     [
         pytest.param(lambda x: x + ODD.normal(size=3), "the generator `ODD`", id="global"),
         pytest.param(lambda x: x + HOLDER.rng.random(), "the generator `HOLDER.rng`", id="attribute"),
-        pytest.param(lambda x: x * LEGACY.rand(), "the generator `LEGACY`", id="RandomState"),
+        pytest.param(lambda x: x * LEGACY.rand(), "the RandomState `LEGACY`", id="RandomState"),
         pytest.param(lambda x: x * random.random(), "Python's `random`", id="random"),
         pytest.param(
             lambda x: ODD.shuffle(x.tolist() if x is None else [1, 2, 3]) or x, "`ODD`", id="shuffle"
