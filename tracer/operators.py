@@ -106,6 +106,9 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable[..., Any], Callable[..., Any], Ca
         if _repeats(self, other, ufunc):
             return _repeat(self, other)
         _note(self, other, sys._getframe(1))
+        found = _complex_with_float(ufunc, other, self)
+        if found is not NotImplemented:
+            return found
         if ufunc is np.multiply and _complex_scalars(self, other):
             return _table().elementwise.scalar_operator("mul", other, self)
         return NotImplemented if _defers(other) else ufunc(other, self)
@@ -127,9 +130,10 @@ def _power(self: Any, other: Any, modulo: Any = None) -> Any:
 def _reflected_power(self: Any, other: Any) -> Any:
     if _defers(other):
         return NotImplemented
-    return (
-        other ** self.left_behind() if self.owner.ended else _table().elementwise.operator_power(other, self)
-    )
+    if self.owner.ended:
+        return other ** self.left_behind()
+    found = _complex_with_float(np.power, other, self)
+    return _table().elementwise.operator_power(other, self) if found is NotImplemented else found
 
 
 def _in_place_power(self: Any, other: Any) -> Any:
@@ -271,12 +275,46 @@ def _takes_ufuncs(other: Any) -> bool:
     return type(other) is not TracedArray and getattr(type(other), "__array_ufunc__", None) is not None
 
 
+_OF_COMPLEX = frozenset((np.add, np.subtract, np.multiply, np.divide, np.power, np.equal, np.not_equal))
+_PYTHONS = {ufunc: (op, python) for op, python, ufunc in _NUMBER_BINARY.values() if ufunc in _OF_COMPLEX}
+
+
+def _complex_with_float(ufunc: np.ufunc, left: Any, right: Any) -> Any:
+    """A Python complex and a np.float64 to its right, which is a Python float: Python computes with them.
+
+    NotImplemented for other operands.
+    """
+    kind = type(left.example) if type(left) is TracedNumber else type(left)
+    if kind is not complex or ufunc not in _PYTHONS:
+        return NotImplemented
+    number: Any
+    if type(right) is TracedArray and right.scalar and right.dtype == np.float64 and not right.owner.ended:
+        trace = right.owner
+        number = float(right.known()) if right.constant else trace.number(_item(trace, right), 1.0)
+    elif type(right) is np.float64:
+        number = float(right)
+    else:
+        return NotImplemented
+    op, python = _PYTHONS[ufunc]
+    traced = TracedNumber in (type(left), type(number))
+    return number_operation(op, python, left, number) if traced else python(left, number)
+
+
+def _item(trace: Trace, scalar: TracedArray) -> Node:
+    node = trace.read(scalar)
+    trace.builder.loc = trace.loc()
+    return trace.builder.item(node)
+
+
 def _number_methods(op: str, python: Callable[..., Any], ufunc: np.ufunc) -> tuple[Any, Any]:
     def forward(self: Any, other: Any) -> Any:
         if _is_number(other):
             return number_operation(op, python, self, other)
         if op == "multiply" and type(other) in _SEQUENCES:
             return other * operator.index(self)
+        found = _complex_with_float(ufunc, self, other)
+        if found is not NotImplemented:
+            return found
         return ufunc(self, other) if _takes_ufuncs(other) else NotImplemented
 
     def reflected(self: Any, other: Any) -> Any:

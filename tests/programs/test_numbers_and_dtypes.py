@@ -41,6 +41,14 @@ small_unsigned_overflow  i=300, x=np.arange(5, dtype='u1')
     return x + i
 small_unsigned_negative  i=-1, x=np.arange(5, dtype='u1')
     return x + i
+complex_with_float64  c=1 + 2j, x=np.float64(2.5), a=mk(3)
+    return (c + x, c - x, c * x, c / x, c ** x, c == x, c != x, x + c, x - c, x * c, x / c, x ** c, 1j * x,
+        2j - a[0], a[0] - 2j, 1j * a.sum(), a.sum() * 1j, c + np.float64(2), np.float64(2) + c, c / a[1],
+        c * np.float32(2), 1j ** x, c * a, c - np.multiply(np.float64(3), 2.0), 1j * np.sum(np.ones(2)))
+complex_with_float64_in_place  c=1 + 2j, x=np.float64(2.5)
+    c += x; c *= x; c -= 1.5; return c
+complex_divided_by_zero  c=1 + 2j, x=np.float64(0.0)
+    return c / x
 bool  b=True, x=mk(3)
     return x * b, x + b if b else x, np.where(b, x, -x)
 static  n=3, x=mk(6)
