@@ -1,5 +1,8 @@
 """Kernels of gathers and scatters: rows found by index arrays, read or added to one after the other.
 
+Loops are in the order of the axes: those before the indexed ones are outermost, so that memory is read and
+written as it lies; an index is looked up again for each of their iterations.
+
 Negative indices count from the end. That an index is in range is checked before: a kernel cannot raise.
 """
 
@@ -58,18 +61,20 @@ def _kernel(
     else:
         adds = node.op.name == "scatter_add"
         row = [Load("v", "o0", row_place), Store("a0", x_place, "v", "place", 1, adds)]
+    extents = dict(zip((*inner, *variables), (*(x.shape[axis] for axis in kept), *common), strict=True))
     body = row
-    for number, (axis, variable) in enumerate(reversed(list(zip(kept, inner, strict=True)))):
-        kind = "vector" if number == 0 and own[axis] == 1 else "serial"
-        body = [Loop(variable, x.shape[axis], kind, tuple(body))]
-    body = [*finding, *body]
-    for variable, extent in reversed(list(zip(variables, common, strict=True))):
-        body = [Loop(variable, extent, "serial", tuple(body))]
+    for variable in reversed(order):
+        if variables and variable == variables[-1]:
+            body = [*finding, *body]
+        contiguous = variable == order[-1] and variable not in variables and own[kept[-1]] == 1
+        body = [Loop(variable, extents[variable], "vector" if contiguous else "serial", tuple(body))]
+    if not variables:
+        body = [*finding, *body]
     args = [_arg("a0", x, own, "in" if reads else "inout")]
     args += [_arg(f"a{k + 1}", i, s, "in") for k, (i, s) in enumerate(zip(index_nodes, indices, strict=True))]
     low, high = reach(node.shape if reads else node.inputs[1].shape, rows)
     args.append(Arg("o0", x.dtype, "out" if reads else "in", low, high))
-    return Kernel("kernel", tuple(args), tuple(body), parallel=reads and bool(common))
+    return Kernel("kernel", tuple(args), tuple(body), parallel=bool(variables) and (reads or at > 0))
 
 
 def _arg(name: str, node: Node, strides: Strides, role: str) -> Arg:
