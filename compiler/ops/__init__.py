@@ -33,7 +33,7 @@ FAMILIES = {
     "join": "concatenate pad repeat roll",
     "least_squares": "pinv lstsq residuals",
     "linalg": "inv solve det cofactor cofactor_slope slogdet cholesky",
-    "masked": "masked_reduce",
+    "masked": "masked_reduce mask_ranks",
     "memory": "param constant mark stop_gradient copy cast as_element item get write",
     "numpy_call": "numpy_call",
     "power": "square reciprocal sqrt cbrt hypot power float_power",

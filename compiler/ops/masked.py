@@ -9,7 +9,18 @@ import numpy as np
 
 from ..ir.builder import Builder
 from ..ir.node import Node
-from ..ir.opdef import OPS, Attrs, Cotangents, Flow, Kind, NotDifferentiableError, OpDef, Sample, register
+from ..ir.opdef import (
+    OPS,
+    Attrs,
+    Cotangents,
+    Flow,
+    Kind,
+    NotDifferentiable,
+    NotDifferentiableError,
+    OpDef,
+    Sample,
+    register,
+)
 from ..ir.types import ArrayType, Type, array_type
 from .base import where_zero
 
@@ -76,5 +87,48 @@ register(
             Sample("unknown", lambda rng: (np.ones((2, 3)), _half), {"reduction": "mean"}, breaks="C2"),
         ),
         flow=Flow.SELECTS,
+    )
+)
+
+
+def mask_ranks_type(types: Sequence[Type], attrs: Attrs) -> Type:
+    (mask,) = types
+    shape, axis = attrs["shape"], attrs["axis"]
+    if not isinstance(mask, ArrayType) or mask.dtype != np.dtype(bool):
+        OPS["mask_ranks"].fail("C1", f"{mask} is no mask")
+    if shape[axis : axis + mask.ndim] != mask.shape:
+        OPS["mask_ranks"].fail("C2", f"{mask} is no mask of axes from {axis} on of shape {shape}")
+    return array_type(mask.shape, np.dtype(np.intp))
+
+
+def mask_ranks_value(mask: Any, shape: tuple[int, ...], axis: int, values: tuple[int, ...]) -> Any:
+    """Where the mask holds for another number of elements, NumPy's own assignment raises its error."""
+    mask = np.asarray(mask)
+    behind = len(shape) - axis - mask.ndim
+    if np.count_nonzero(mask) != values[len(values) - behind - 1]:
+        np.empty(shape, bool)[(slice(None),) * axis + (mask,)] = np.empty(values, bool)
+    return np.maximum(np.cumsum(mask, dtype=np.intp) - 1, 0).reshape(mask.shape)
+
+
+register(
+    OpDef(
+        "mask_ranks",
+        "which of the values each True of a mask gets; raises unless there are as many of both",
+        Kind.OTHER,
+        mask_ranks_type,
+        mask_ranks_value,
+        NotDifferentiable("it is about positions alone"),
+        ("C1: the operand is an array of booleans", "C2: shape has the axes of the mask from axis on"),
+        (
+            Sample("whole", lambda rng: (_half,), {"shape": (2, 3), "axis": 0, "values": (4,)}, None, False),
+            Sample(
+                "columns",
+                lambda rng: (_half[0],),
+                {"shape": (4, 3, 5), "axis": 1, "values": (2, 1)},
+                differentiable=False,
+            ),
+            Sample("number", lambda rng: (np.ones(3),), {"shape": (3,), "axis": 0, "values": (3,)}, "C1"),
+            Sample("other_axes", lambda rng: (_half,), {"shape": (3, 2), "axis": 0, "values": (4,)}, "C2"),
+        ),
     )
 )

@@ -53,14 +53,42 @@ both_sides  x=mk(6)
     m = x > 0; x[m], x[~m] = (1, 2); return x
 two_arrays  x=mk(6), y=mk(6) + 1
     m = x > 0; x[m] = y[m]; y[m] -= x[m]; x[~m] = -y[~m]; return (x, y)
+size  x=mk(6, dt='f4'), i=np.arange(5)
+    n = x[x > 0].size
+    return x[x > 0].sum() / n, x / (1 + n), i * i[i > 2].size, n, n + 1, np.sqrt(n), x[x > 99].size, -n // 2
+as_many_values_as_places  x=np.arange(6.), y=np.arange(6.).reshape(2, 3)
+    m = y[0] < 2; x[x > 3] = [1.0, x[0]]; x[x > 99] = []; z = y.copy(); y[:, m] = [5, 6]
+    y[1, m] = [7, 8]; z[:, m] = [[9, 8], [7, 6]]; z[z[:, 0] > 6] = z[1:] * 2
+    w = np.arange(24.0).reshape(2, 3, 4); w[:, x[:3] > 99] = [1, 2, 3, 4]
+    w[:, x[:3] > -1] = [[1], [2], [3]]; w[0, :, x[:4] > 1] = [1, 2, 3]
+    w[..., x[:4] > 1] = [[[4], [5], [6]], [[7], [8], [9]]]
+    return x, y, z, w
+too_many_values  x=np.arange(6.)
+    x[x > 3] = [1, 2, 3]
+too_few_values  x=np.arange(6.)
+    x[x > 2] = [1, 2]
+no_values  x=np.arange(6.)
+    x[x > 2] = []
+too_many_columns  x=np.arange(6.).reshape(2, 3)
+    x[:, x[0] > 0] = [[1, 2, 3], [4, 5, 6]]
+values_of_two_axes  x=np.arange(6.)
+    x[x > 3] = [[5]]
+values_of_two_axes_under_a_known_mask  x=np.arange(6.)
+    x[np.arange(6) > 3] = [[5]]
+values_of_two_axes_beside_an_ellipsis  x=np.arange(6.)
+    x[x > 3, ...] = [[5, 6]]; return x
+before_the_selected  x=np.arange(6.).reshape(2, 3), y=np.arange(12.).reshape(2, 3, 2)
+    m = x[0] < 2; x[:, m] *= 2; x[:, m] = np.array([5, 6])[:, None]; y[:, m] += [1, 2]; return x, y
 """
 
 REFUSED = """
+columns_times_a_vector  x=np.arange(6.).reshape(2, 3)
+    x[:, x[0] < 2] *= np.array([5, 6])
 length  x=mk(6)
     return len(x[x > 0])
 shape  x=mk(6)
     return x[x > 0].shape, x[x > 0].size, np.count_nonzero(x > 0), (x > 0).sum()
-size  x=mk(6)
+function_size  x=mk(6)
     return x[x > 0].size, np.size(x[x > 0])
 iteration  x=mk(6)
     return [v * 2 for v in x[x > 0]]

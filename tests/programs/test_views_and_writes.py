@@ -40,6 +40,16 @@ shape_set_arg  x=mk(6)
     x.shape = (2, 3); x[0, 1] = 9; return x
 npresize  x=mk(6)
     return np.resize(x, (3, 4)), np.resize(x, 3)
+index_and_ellipsis  x=mk(6), y=mk(4, 4), i=np.array(1), j=np.arange(3)
+    k = j.max()
+    return (x[i, ...], x[..., i], y[i, ..., 0], y[i, i, ...], y[i, 1, ...], y[i, ...], y[..., i], x[i],
+        y[i, 0], np.sqrt(x[i, ...]), x[k, ...] + 0, type(x[k, ...]) is np.ndarray,
+        type(y[k, ..., i]) is np.ndarray)
+lists_beside_scalars  y=mk(4, 4), j=np.arange(3)
+    k = j.max(); u = y[[1, 2], k]; u += 1; v = y[k, True]; v[0] = 5; w = y[1:, [0], k]; w[...] = 0
+    return u, v, w
+at_all_places  x=mk(6), y=mk(4, 4)
+    np.add.at(x, ..., 1); np.add.at(y, (..., 0), [1, 2, 3, 4]); np.negative.at(x, (..., [0, 0])); return x, y
 add_at  x=mk(6)
     np.add.at(x, [0, 0, 2], 1.0); np.multiply.at(x, [1, 1], 2); np.subtract.at(x, slice(3, 5), x[:2])
     np.maximum.at(x, [5, 5], [1.0, 9.0]); return x

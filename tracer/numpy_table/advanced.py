@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataDependentShapeError
+from ...compiler.ir.types import array_type
 from ..promote import operand_node
 from ..trace import Trace
 from ..traced_array import TracedArray, TracedNumber
@@ -22,22 +22,39 @@ from .selection import Selection, is_mask, mask_of
 def gather(array: TracedArray, index: Any) -> Any:
     """`array[index]` where the index holds arrays or lists."""
     trace = trace_of(array)
-    parts = _arrays(trace, _expanded(array, index))
+    given = _expanded(array, index)
+    parts = _arrays(trace, given)
+    # With an Ellipsis an element comes as an array of no axes.
+    whole = any(p is Ellipsis for p in (index if type(index) is tuple else (index,)))
     if any(is_mask(p) and not known(p) for p in parts):
-        return Selection(*(_as_it_is(trace, v) for v in _masked_view(trace, array, parts)))
+        view, mask, behind = _masked_view(trace, array, parts)
+        return Selection(_as_it_is(trace, view), _as_it_is(trace, mask), behind)
     if array.constant and all(known(p) for p in parts if is_traced(p)):
-        return trace.constant(array.known()[tuple(concrete(p) for p in parts)])
+        found = array.known()[tuple(concrete(p) for p in parts)]
+        return trace.constant(np.asarray(found) if whole else found)
     layout = _stand_in(array, parts)[tuple(_concrete_index(p) for p in parts)]
     view, axes, indices = _split(array, parts)
     trace.builder.loc = trace.loc()
     nodes = [trace.builder.cast(trace.operand(i), np.dtype(np.intp)) for i in indices]
     node = trace.builder.gather(trace.read(view), *nodes, axes=axes)
     if isinstance(layout, np.generic):
-        return trace.fresh(node, np.empty((), array.dtype), scalar=True)
-    made = trace.fresh(node, _owned(layout))
-    if all(i.scalar for i in indices if not known(i)) and not all(map(known, indices)):
+        made = trace.fresh(node, np.empty((), array.dtype), scalar=not whole)
+    else:
+        made = trace.fresh(node, _owned(layout))
+    if all(map(_gives_view, given)):
         made.shadow.flags.writeable = False
     return made
+
+
+def _gives_view(part: Any) -> bool:
+    """Whether NumPy gives a view for a part of an index: what is copied instead is not to be written to."""
+    if type(part) is TracedArray:
+        return part.scalar and part.dtype.kind in "iu"
+    return (
+        part is None
+        or type(part) is slice
+        or (isinstance(part, (int, np.integer)) and type(part) is not bool)
+    )
 
 
 def _as_it_is(trace: Trace, view: TracedArray) -> TracedArray:
@@ -49,20 +66,21 @@ def scatter(array: TracedArray, index: Any, value: Any) -> None:
     """`array[index] = value` where the index holds arrays or lists."""
     trace = trace_of(array)
     parts = _arrays(trace, _expanded(array, index))
+    lifted = value if type(value) is Selection else assigned_value(trace, value, array.dtype)
+    if is_mask(parts[0]) and (type(index) is not tuple or len(index) == 1):
+        _check_under_mask(array, parts[0], lifted)
     if any(is_mask(p) and not known(p) for p in parts):
-        view, mask = _masked_view(trace, array, parts)
-        mask_write(trace, view, mask, value)
+        mask_write(trace, *_masked_view(trace, array, parts), lifted)
         return
-    if type(value) is Selection:
-        raise value.refuse("writing it through another index")
-    lifted = assigned_value(trace, value, array.dtype)
+    if type(lifted) is Selection:
+        raise lifted.refuse("writing it through another index")
     plain = tuple(_concrete_index(p) for p in parts)
     if array.constant and known(lifted) and all(known(p) for p in parts if is_traced(p)):
         array.shadow[plain] = concrete(lifted)
         array.storage.touched()
         return
     shape = np.shape(_stand_in(array, parts)[plain])
-    _check_value(array, plain, lifted)
+    _check_value(array.shape, array.dtype, lifted, plain)
     view, axes, indices = _split(array, parts)
     trace.builder.loc = trace.loc()
     b = trace.builder
@@ -89,36 +107,61 @@ def value_node(trace: Trace, value: Any, dtype: Any) -> Any:
     return operand_node(trace, trace.constant(scratch), dtype)
 
 
-def mask_write(trace: Trace, view: TracedArray, mask: TracedArray, value: Any) -> None:
-    """`view[mask] = value` under a traced mask: a where."""
+def mask_write(trace: Trace, view: TracedArray, mask: TracedArray, behind: int, value: Any) -> None:
+    """`view[mask] = value` under a traced mask: a where; `behind` as in `_masked_view`."""
     b = trace.builder
     trace.check_writeable(view)
     condition = mask_of(trace, mask, view.shape)
     trace.builder.loc = trace.loc()
     if type(value) is Selection:
-        if trace.operand(value.mask) is not trace.operand(mask):
+        if trace.operand(value.mask) is not trace.operand(mask) or value.behind != behind:
             raise value.refuse("writing it under another mask")
-        lifted: Any = value.array
+        node = value_node(trace, value.array, view.dtype)
     else:
-        lifted = assigned_value(trace, value, view.dtype)
-        _check_value(view, (Ellipsis,), _first(lifted))
-        lead = mask.ndim
-        if (
-            type(lifted) is TracedArray
-            and lifted.ndim > view.ndim - lead
-            and any(n != 1 for n in lifted.shape[: lifted.ndim - (view.ndim - lead)])
-        ):
-            raise trace.error(
-                DataDependentShapeError,
-                "an array is written under a traced mask, which shows as many elements as it has True ones",
-                fixes=[("per element", "np.where(mask, value, x)")],
-            )
-    node = b.broadcast_to(value_node(trace, lifted, view.dtype), view.shape)
-    trace.write(view, b.where(condition, node, trace.read(view)))
+        node = _values_under(trace, view, mask, behind, assigned_value(trace, value, view.dtype))
+    trace.write(view, b.where(condition, b.broadcast_to(node, view.shape), trace.read(view)))
 
 
-def _first(value: Any) -> Any:
-    return value.shadow if type(value) is TracedArray else value
+def _values_under(trace: Trace, view: TracedArray, mask: TracedArray, behind: int, value: Any) -> Any:
+    """The node of values for the places that a mask selects, to be broadcast to the view.
+
+    NumPy broadcasts them to (axes before, the selected ones, axes behind). One for each selected place is
+    gathered by the place's rank.
+    """
+    b = trace.builder
+    given = np.shape(value)
+    axis = len(given) - behind - 1
+    if axis < 0:
+        _check_value(view.shape, view.dtype, value)
+        return value_node(trace, value, view.dtype)
+    lengths = view.shape[mask.ndim :]
+    ahead = len(lengths) - behind
+    count = given[axis]
+    _check_value((*lengths[:ahead], count, *lengths[ahead:]), view.dtype, value)
+    # Axes of length 1 that are too many in front go.
+    shape = given[max(axis - ahead, 0) :]
+    axis = min(axis, ahead)
+    node = b.reshape(value_node(trace, value, view.dtype), shape)
+    if count == 1:
+        return b.reshape(node, shape[:axis] + shape[axis + 1 :])
+    ranks = b.mask_ranks(
+        trace.operand(mask),
+        shape=(*lengths[:ahead], *mask.shape, *lengths[ahead:]),
+        axis=ahead,
+        values=shape,
+    )
+    if not count:
+        return b.gather(b.zeros(array_type((1, *lengths), view.dtype)), ranks, axes=(0,))
+    others = [k for k in range(len(shape)) if k != axis]
+    node = b.transpose(node, axes=(axis, *others))
+    node = b.reshape(node, (count, *(1,) * (ahead - axis), *(shape[k] for k in others)))
+    return b.gather(b.broadcast_to(node, (count, *lengths)), ranks, axes=(0,))
+
+
+def _check_under_mask(array: TracedArray, mask: TracedArray, value: Any) -> None:
+    """Let NumPy raise where a value of several axes is written under a mask over the whole array."""
+    if type(value) is not Selection and mask.ndim and mask.shape == array.shape and np.ndim(value) > 1:
+        np.empty(mask.shape)[np.zeros(mask.shape, bool)] = np.zeros(np.shape(value))
 
 
 # ---- taking an index apart
@@ -216,12 +259,15 @@ def _split(array: TracedArray, parts: list[Any]) -> tuple[TracedArray, tuple[int
     return view, tuple(axes), indices
 
 
-def _masked_view(trace: Trace, array: TracedArray, parts: list[Any]) -> tuple[TracedArray, TracedArray]:
-    """The view and the traced mask over its leading axes; other index arrays beside it are refused."""
+def _masked_view(trace: Trace, array: TracedArray, parts: list[Any]) -> tuple[TracedArray, TracedArray, int]:
+    """The view, the traced mask over its leading axes, and how many axes NumPy puts behind the selected ones.
+
+    Other index arrays beside the mask are refused.
+    """
     masks = [p for p in parts if is_mask(p)]
     others = [p for p in parts if type(p) is TracedArray and not is_mask(p)]
     if len(masks) > 1 or any(p.ndim or not p.constant for p in others):
-        raise Selection(array, masks[0]).refuse("an index array beside a traced mask")
+        raise Selection(array, masks[0], 0).refuse("an index array beside a traced mask")
     mask = masks[0]
     basic: list[Any] = []
     position = 0
@@ -238,19 +284,22 @@ def _masked_view(trace: Trace, array: TracedArray, parts: list[Any]) -> tuple[Tr
         view = moved(view, range(position, position + mask.ndim), range(mask.ndim))
     if view.shape[: mask.ndim] != mask.shape:
         np.empty(view.shape)[np.zeros(mask.shape, bool)]
-    return view, mask
+    # Integers apart from the mask bring the selected ones to the front.
+    places = [k for k, part in enumerate(parts) if type(part) is TracedArray]
+    adjacent = places[-1] - places[0] == len(places) - 1
+    return view, mask, view.ndim - mask.ndim - (position if adjacent else 0)
 
 
-def _check_value(array: TracedArray, index: Any, value: Any) -> None:
+def _check_value(shape: tuple[int, ...], dtype: Any, value: Any, index: Any = ...) -> None:
     """Let NumPy raise its own error for a value whose shape or dtype does not fit."""
     if type(value) is TracedNumber:
         value = value.example
-    scratch = np.empty((), array.dtype)
+    scratch = np.empty((), dtype)
     source = value.shadow if type(value) is TracedArray else value
     scratch[...] = np.zeros((), source.dtype) if isinstance(source, np.ndarray) else source
-    target = np.broadcast_to(scratch, array.shape)[index]
+    target = np.broadcast_to(scratch, shape)[index]
     lead = np.ndim(source) - np.ndim(target)
     trailing = np.shape(source)[max(lead, 0) :]
     fits = all(n in (1, m) for n, m in zip(trailing[::-1], np.shape(target)[::-1], strict=False))
     if not fits or any(n != 1 for n in np.shape(source)[: max(lead, 0)]):
-        np.empty(array.shape, array.dtype)[index] = np.zeros(np.shape(source), array.dtype)
+        np.empty(shape, dtype)[index] = np.zeros(np.shape(source), dtype)

@@ -51,13 +51,21 @@ def _no_elements(value: Any) -> Any:
 
 
 class Selection(np.lib.mixins.NDArrayOperatorsMixin):
-    """The elements of `array` where `mask` holds; `mask` covers leading axes of `array`."""
+    """The elements of `array` where `mask` holds; `mask` covers leading axes of `array`.
+
+    `behind` is how many of the others NumPy puts behind the axis of the selected ones.
+    """
 
     __array_priority__ = 1001.0
 
-    def __init__(self, array: TracedArray, mask: TracedArray) -> None:
+    def __init__(self, array: TracedArray, mask: TracedArray, behind: int) -> None:
         self.array = array
         self.mask = mask
+        self.behind = behind
+
+    def _of(self, array: TracedArray) -> Selection:
+        """What the mask selects of another array."""
+        return Selection(array, self.mask, self.behind)
 
     def refuse(self, use: str) -> Any:
         """The refusal of a use that needs the size."""
@@ -91,11 +99,15 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def size(self) -> Any:
-        """The number of selected elements, traced."""
+        """The number of selected elements, a traced Python int."""
         trace = self.array.owner
+        return trace.number(trace.builder.item(self._count()), self.array.size)
+
+    def _count(self) -> Any:
+        trace = self.array.owner
+        trace.builder.loc = trace.loc()
         condition = mask_of(trace, self.mask, self.array.shape)
-        node = trace.builder.sum(condition, axes=tuple(range(self.array.ndim)), dtype=np.dtype(np.intp))
-        return trace.result(node)
+        return trace.builder.sum(condition, axes=tuple(range(self.array.ndim)), dtype=np.dtype(np.intp))
 
     def __len__(self) -> int:
         raise self.refuse("len()")
@@ -136,15 +148,15 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
     def _into(self, value: TracedArray, out: Any) -> Any:
         """A result as a selection: a new one, or `out` with other elements."""
         if out is None:
-            return Selection(value, self.mask)
+            return self._of(value)
         out.array = value.astype(out.dtype)
         return out
 
     def __pow__(self, other: Any) -> Any:
-        return Selection(self.array ** self._exponent(other), self.mask)
+        return self._of(self.array ** self._exponent(other))
 
     def __rpow__(self, other: Any) -> Any:
-        return Selection(self._operand(other) ** self.array, self.mask)
+        return self._of(self._operand(other) ** self.array)
 
     def __ipow__(self, other: Any) -> Any:
         exponent = self._exponent(other)
@@ -163,15 +175,14 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
         """An operand over the whole array: the array under the same mask, or something that broadcasts."""
         trace = self.array.owner
         if type(value) is Selection:
-            if (
-                trace.operand(value.mask) is not trace.operand(self.mask)
-                or value.array.shape != self.array.shape
-            ):
+            if trace.operand(value.mask) is not trace.operand(self.mask) or (
+                value.array.shape,
+                value.behind,
+            ) != (self.array.shape, self.behind):
                 raise self.refuse("combining selections under different masks")
             return value.array
         lifted = trace.lift(value)
-        trailing = self.array.ndim - self.mask.ndim
-        if np.ndim(lifted) > trailing:
+        if np.ndim(lifted) > self.behind:
             raise self.refuse("combining it with an array of a size of its own")
         return lifted
 
@@ -222,7 +233,8 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
         if self.dtype.kind not in "fc" or self.dtype == np.float16:
             raise self.refuse("the mean of small or integer dtypes")
         total = self._plain(np.add, axis, options)
-        return np.true_divide(total, self.size, dtype=total.dtype, casting="unsafe")
+        count = self.array.owner.result(self._count())
+        return np.true_divide(total, count, dtype=total.dtype, casting="unsafe")
 
     def _plain(self, ufunc: np.ufunc, axis: Any, options: dict[str, Any]) -> Any:
         given = {k for k, v in options.items() if v is not np._NoValue and v is not None and v is not False}
@@ -232,11 +244,11 @@ class Selection(np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, **options: Any) -> Any:
         """The selected elements as another dtype."""
-        return Selection(self.array.astype(dtype, **options), self.mask)
+        return self._of(self.array.astype(dtype, **options))
 
     def copy(self, order: str = "C") -> Any:
         """The selected elements again."""
-        return Selection(self.array, self.mask)
+        return self._of(self.array)
 
     __copy__ = copy
 

@@ -44,7 +44,8 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, b: Any = None, /) -> None:
     operands = [] if b is None else [trace.array(b)]
     _check(ufunc, target, operands)
     if is_basic(indices):
-        view = target[(*indices, ...) if type(indices) is tuple else (indices, ...)]
+        whole = indices if type(indices) is tuple else (indices,)
+        view = target[whole if any(p is Ellipsis for p in whole) else (*whole, ...)]
         call(ufunc, view, *operands, out=view, casting="unsafe")
         return
     parts = _arrays(trace, _expanded(target, indices))
@@ -107,7 +108,7 @@ def _at_mask(
             f"np.{ufunc.__name__}.at with an array under a traced mask",
             fixes=[("", "np.where(mask, np.… , x)")],
         )
-    view, mask = _masked_view(trace, target, parts)
+    view, mask, _ = _masked_view(trace, target, parts)
     rest = (1,) * (view.ndim - mask.ndim)
     call(ufunc, view, *operands, out=view, where=mask.reshape(mask.shape + rest), casting="unsafe")
 
