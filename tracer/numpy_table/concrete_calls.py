@@ -112,6 +112,24 @@ def handler_of(function: Any) -> Callable[..., Any]:
     return handler
 
 
+def _reduce_of(ufunc: np.ufunc) -> Callable[..., Any]:
+    """What `ufunc.reduce` means: NumPy keeps `out=...` to itself here too."""
+
+    def reduce(trace: Trace, *args: Any, **kwargs: Any) -> Any:
+        if TAKES_ELLIPSIS and kwargs.get("out") is Ellipsis and any(map(_dispatches, args)):
+            return array_ufunc(ufunc, "reduce", args, kwargs)
+        return ufunc.reduce(*args, **kwargs)
+
+    return reduce
+
+
+def _stand_in(function: Any) -> FunctionStandIn:
+    made = FunctionStandIn(function, handler_of(function))
+    if isinstance(function, np.ufunc):
+        made.__dict__["reduce"] = FunctionStandIn(function.reduce, _reduce_of(function))
+    return made
+
+
 def _at_each_call(trace: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     before = trace.refusal
     try:
@@ -131,7 +149,7 @@ def dispatched_stand_ins(module: ModuleType) -> dict[str, Any]:
     """Stand-ins for the dispatched functions and ufuncs of a module."""
     found = {name: value for name, value in vars(module).items() if isinstance(value, _DISPATCHED)}
     return {
-        name: FunctionStandIn(value, handler_of(value))
+        name: _stand_in(value)
         for name, value in found.items()
         if not name.startswith("_") and name not in _OF_NO_VALUES
     }

@@ -55,6 +55,9 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, ou
 def _running(ufunc: np.ufunc) -> Any:
     def handler(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         x = trace_of(a, out).array(a)
+        if dtype is not None:
+            # `accumulate` takes no byte order.
+            dtype = np.dtype(dtype).newbyteorder("=")
         if axis is None:
             x, axis = x.ravel(), 0
         elif not x.ndim:

@@ -25,7 +25,8 @@ def trace_method(
     if array.ndim < 2:
         np.empty(array.shape, array.dtype).trace(offset, axis1, axis2)
     diagonal = np.diagonal(array, offset, axis1, axis2)
-    return np.add.reduce(diagonal, axis=-1, dtype=dtype, out=out)
+    native = None if dtype is None else np.dtype(dtype).newbyteorder("=")
+    return np.add.reduce(diagonal, axis=-1, dtype=native, out=out)
 
 
 def array_wrap(array: TracedArray, result: Any, context: Any = None, return_scalar: bool = False) -> Any:

@@ -59,9 +59,9 @@ def ufunc_reduce(
     """`ufunc.reduce(array, …)`."""
     trace = trace_of(array, out, where, initial)
     x = trace.array(array)
+    always_array = out is Ellipsis
     if type(out) is tuple:
         (out,) = out
-    always_array = out is Ellipsis
     target = None if out is None or always_array else _target(trace, out)
     mask = None if where is True else trace.array(where)
     if initial is None and ufunc.identity is None:
@@ -88,7 +88,7 @@ def ufunc_reduce(
 
 
 def _target(trace: Trace, out: Any) -> TracedArray:
-    target = trace.lift(out)
+    target = None if out is Ellipsis else trace.lift(out)
     if type(target) is not TracedArray or target.scalar:
         raise TypeError("return arrays must be of ArrayType")
     if not target.shadow.flags.writeable:

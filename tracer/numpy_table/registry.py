@@ -20,6 +20,10 @@ F = TypeVar("F", bound=Handler)
 FUNCTIONS: dict[Any, Handler] = {}
 
 
+# `out=...` is for ufuncs, and for these, which hand it on to one.
+_TAKE_ELLIPSIS = frozenset(("clip", "cumulative_sum", "cumulative_prod"))
+
+
 def implements(*functions: Any) -> Callable[[F], F]:
     """Register a handler for one or several NumPy functions."""
 
@@ -39,6 +43,8 @@ def public_name(function: Any) -> str:
 
 def call(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What `function(*args, **kwargs)` means with traced values among the arguments."""
+    if kwargs.get("out") is Ellipsis and function.__name__ not in _TAKE_ELLIPSIS:
+        raise TypeError("output must be an array")
     handler = FUNCTIONS.get(function)
     if handler is not None:
         return handler(*args, **kwargs)

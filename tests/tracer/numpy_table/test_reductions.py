@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import tapeless as tl
+
 ALL = "vector matrix cube zero_d scalar"
 PLAIN = "vector matrix"
 
@@ -74,6 +76,13 @@ PROGRAMS = {
     "cumsum": (ALL + " empty", lambda x: (np.cumsum(x), x.cumsum(0))),
     "cumsum_axes": ("matrix cube", lambda x: (np.cumsum(x, axis=1), np.cumprod(x, axis=-1), x.T.cumsum(0))),
     "cumsum_dtype": (PLAIN, lambda x: (np.cumsum(x, dtype="f4"), x.cumprod(dtype=complex)), "dfl?"),
+    "cumsum_byte_order": (
+        PLAIN,
+        lambda x: (np.cumsum(x, dtype=">f4"), x.cumprod(dtype=">f8"), np.nancumsum(x, dtype=x.dtype)),
+        ">f8 >i4 f8",
+    ),
+    "trace_byte_order": ("matrix", lambda x: (np.trace(x, dtype=">f4"), x.trace(dtype=x.dtype)), ">f8 f8"),
+    "accumulate_byte_order": ("vector", lambda x: np.add.accumulate(x, dtype=">f4"), "df"),
     "cumsum_out": ("vector", lambda x: np.cumsum(x, out=x), "dfl"),
     "cumulative_sum": (
         PLAIN,
@@ -101,6 +110,16 @@ PROGRAMS = {
     "divmod": (ALL, lambda x, y: (divmod(x, 2), np.divmod(x, y), np.modf(x), np.frexp(x)), "df"),
     "divmod_out": ("vector", lambda x, y: np.divmod(x, 2, out=(y, None)), "df"),
     "out_ellipsis": ("zero_d vector", lambda x: (np.add(x, 1, out=...), np.sqrt(abs(x), out=...))),
+    "reduce_out_ellipsis": (
+        "vector matrix",
+        lambda x: (
+            np.add.reduce(x, out=...),
+            np.maximum.reduce(x, axis=None, out=...),
+            np.hypot.reduce(x, axis=-1, out=...),
+            np.add.reduce(x, axis=None, keepdims=True, out=...),
+        ),
+        "df",
+    ),
     "where_out": ("matrix", lambda x, y: np.add(x, 1, out=y, where=x > 0), "dfl"),
 }
 
@@ -109,3 +128,13 @@ PROGRAMS = {
 def test_reductions(name, everywhere):
     kinds, program, *dtypes = PROGRAMS[name]
     everywhere(program, kinds, *dtypes)
+
+
+@pytest.mark.parametrize("function", [np.sum, np.max, np.any, np.mean, np.std, np.ptp, np.median, np.round])
+def test_only_ufuncs_take_an_ellipsis_as_out(function):
+    def program(x):
+        return function(x, out=...)
+
+    for call in (program, tl.compile(program)):
+        with pytest.raises(TypeError):
+            call(np.ones(3))
