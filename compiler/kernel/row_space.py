@@ -75,8 +75,19 @@ def choose_rows(
         ):
             return None
     inner = sorted((a for a in range(len(shape)) if a != row), key=lambda a: (a == contiguous, -steps[a], a))
-    tile = _tile(body, shape, row, size, strides, TILE if contiguous != row else LONG_TILE)
+    if size and contiguous != row and _is_read_once(body, shape):
+        tile = size
+    else:
+        tile = _tile(body, shape, row, size, strides, TILE if contiguous != row else LONG_TILE)
     return Rows(shape, row, tuple(inner), contiguous == row, size or tile, tile, tuple(alignments))
+
+
+def _is_read_once(body: Graph, shape: tuple[int, ...]) -> bool:
+    """Whether sums down columns are all there is to make: no later phase finds a tile in the cache."""
+    return not any(node.op.name in REDUCTIONS for node in body.nodes) and all(
+        node.op.name == PARTIAL and len(node.attrs["axes"]) == 1 and node.inputs[0].shape == shape
+        for node in body.outputs
+    )
 
 
 def _is_large_product(body: Graph, shape: tuple[int, ...]) -> bool:
