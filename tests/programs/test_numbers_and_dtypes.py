@@ -37,6 +37,10 @@ numbers_with_int32  i=2, f=5.0, x=mk(3).astype('i4')
         np.maximum(x, f))
 small_unsigned  i=2, x=np.arange(5, dtype='u1')
     return x + i, x - i, x * i, x // i, x ** i, x % i, x << i, -x, ~x, x / i, i - x, x > i
+chosen_numbers_are_weak  i=2, f=0.5, x=np.arange(3, dtype='u1'), y=mk(3, dt='f4')
+    return (np.choose(x % 2, [x, i]), np.choose([0, 1, 0], [y, f]), np.select([x > 1], [x], i),
+        np.select([y > 0], [y], f), np.select([y > 0], [f], y), np.select([y > 0, y < -1], [y, i], f),
+        np.where(x > 1, x, i), np.where(y > 0, f, y), np.select([x > 1], [i], 1), np.choose(0, [i, f]))
 small_unsigned_overflow  i=300, x=np.arange(5, dtype='u1')
     return x + i
 small_unsigned_negative  i=-1, x=np.arange(5, dtype='u1')

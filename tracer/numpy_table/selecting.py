@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -9,8 +12,8 @@ import numpy as np
 from ..errors import DataDependentShapeError
 from ..promote import broadcast_shape
 from ..trace import PYTHON_NUMBERS, Trace
-from ..traced_array import TracedArray, add_methods
-from .bodies import run_bodies
+from ..traced_array import TracedArray, TracedNumber, add_methods
+from .bodies import BODIES, lifted, run_bodies, transplanted
 from .elementwise import store
 from .registry import implements, trace_of
 from .support import all_known, axis_of, fold, moved, out_array
@@ -64,17 +67,18 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     if out is None and all_known(index, given):
         return fold(trace, np.choose, index, given, mode=mode)
     arrays = [trace.array(c) for c in given]
+    numbers = [c.model if type(c) is TracedNumber else c for c in given]
     minis = [
         c if type(c) in PYTHON_NUMBERS else np.zeros((1,) * v.ndim, v.dtype)
-        for c, v in zip(given, arrays, strict=True)
+        for c, v in zip(numbers, arrays, strict=True)
     ]
     model = np.choose(np.zeros((1,) * index.ndim, index.dtype), minis, mode=mode)  # type: ignore[call-overload]
     shape = _common(np.choose, index, arrays)
     trace.builder.loc = trace.loc()
     b = trace.builder
     nodes = [b.broadcast_to(b.cast(trace.operand(v), model.dtype), shape) for v in arrays]
-    numbers = b.broadcast_to(b.cast(trace.operand(index), np.dtype(np.intp)), shape)
-    node = b.choose(numbers, *nodes, mode=mode)
+    places = b.broadcast_to(b.cast(trace.operand(index), np.dtype(np.intp)), shape)
+    node = b.choose(places, *nodes, mode=mode)
     if out is not None:
         target = out_array(trace, out)
         if target.shape != shape:
@@ -147,5 +151,25 @@ def flatnonzero(a: Any) -> Any:
     raise data_dependent("np.flatnonzero", [("the first place", "np.argmax(mask)")])
 
 
-run_bodies(np.select, np.apply_along_axis, np.apply_over_axes)
+run_bodies(np.apply_along_axis, np.apply_over_axes)
+
+
+def _type(value: Any) -> type:
+    """The class of a value, by which np.select knows Python numbers: they are weak, traced ones too."""
+    return type(value.example) if type(value) is TracedNumber else type(value)
+
+
+@cache
+def _select() -> Callable[..., Any]:
+    found = transplanted(np.select._implementation)  # type: ignore[attr-defined]
+    return FunctionType(found.__code__, {**found.__globals__, "type": _type}, "select", found.__defaults__)
+
+
+@implements(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """np.select: NumPy's own body."""
+    return _select()(lifted(condlist), lifted(choicelist), lifted(default))
+
+
+BODIES.add(np.select)
 add_methods({"take": np.take, "choose": np.choose})
