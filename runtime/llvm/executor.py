@@ -58,7 +58,7 @@ NATIVE_FORMS = (
 
 def is_native(node: Node) -> bool:
     """Whether a node's step runs natively whatever its layout is, or at least raises nothing."""
-    if node.op.name in ("fused", "reshape", "copy", "write", "window_sum"):
+    if node.op.name in ("fused", "reshape", "copy", "write", "window_sum", "concatenate", "roll"):
         return True
     dtype = getattr(node.type, "dtype", None)
     if node.op.name == "contract_windows":

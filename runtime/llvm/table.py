@@ -6,6 +6,7 @@ share code; places are (base, byte offset) pairs that the walker resolves at eac
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from ...compiler.ir.builder import Builder
 from ...compiler.ir.node import Graph, Node
 from ...compiler.ir.record import record, replace
-from ...compiler.ir.types import ArrayType
+from ...compiler.ir.types import ArrayType, array_type
 from ...compiler.kernel.collapse import collapse
 from ...compiler.kernel.convolve import contraction_kernel
 from ...compiler.kernel.form import Kernel, Loop
@@ -132,6 +133,10 @@ class TableBuilder:
                 return [self.copy(values[0], _seen_as(outputs[0], values[0]))]
             if step.node.op.name == "write":
                 return self.write(step, values, outputs[0])
+            if step.node.op.name == "concatenate":
+                return self.concatenate(step.node, values, outputs[0])
+            if step.node.op.name == "roll":
+                return self.roll(step.node, values[0], outputs[0])
             if step.node.op.name in ("gather", "scatter", "scatter_add"):
                 return self.indexed(step, values, outputs[0])
         except (NotLowered, NotPrintable):
@@ -203,6 +208,32 @@ class TableBuilder:
         target = replace(output, type=type_, strides=strides, offset=output.offset + offset)
         whole = [] if step.in_place == 0 else [self.copy(base, output)]
         return [*whole, self.copy(value, target)]
+
+    def concatenate(self, node: Node, inputs: Sequence[Value], output: Value) -> list[NativeStep]:
+        """Each operand copied to where it begins."""
+        axis, first, steps = node.attrs["axis"], 0, []
+        for value in inputs:
+            assert isinstance(value.type, ArrayType)
+            start = [0] * value.type.ndim
+            start[axis], first = first, first + value.type.shape[axis]
+            if value.type.size:
+                steps.append(self.copy(value, _part(output, start, value.type.shape)))
+        return steps
+
+    def roll(self, node: Node, x: Value, output: Value) -> list[NativeStep]:
+        """Each piece copied to where it comes to lie: two for an axis, before and after the cut."""
+        assert isinstance(x.type, ArrayType)
+        shape, steps = x.type.shape, []
+        shifts = dict(zip(node.attrs["axes"], node.attrs["shift"], strict=True))
+        ranges = []
+        for axis, length in enumerate(shape):
+            shift = shifts.get(axis, 0) % max(length, 1)
+            ranges.append([(0, shift, length - shift), (length - shift, 0, shift)])
+        for pieces in itertools.product(*ranges):
+            source, target, size = zip(*pieces, strict=True)
+            if all(size):
+                steps.append(self.copy(_part(x, source, size), _part(output, target, size)))
+        return steps
 
     def indexed(self, step: Step, inputs: Sequence[Value], output: Value) -> list[NativeStep] | None:
         """A gather, or a scatter into a copy of the base unless that lies in the result's memory already."""
@@ -387,6 +418,14 @@ def _is_small(output: Value, x: Value) -> bool:
     assert isinstance(output.type, ArrayType)
     assert isinstance(x.type, ArrayType)
     return output.type.shape[-2] * output.type.shape[-1] * x.type.shape[-1] <= 1 << 15
+
+
+def _part(value: Value, start: Sequence[int], shape: tuple[int, ...]) -> Value:
+    """The elements of a value from `start` on."""
+    assert isinstance(value.type, ArrayType)
+    assert value.strides is not None
+    offset = sum(first * stride for first, stride in zip(start, value.strides, strict=True))
+    return replace(value, type=array_type(shape, value.type.dtype), offset=value.offset + offset)
 
 
 def _first_index(node: Node) -> int:
