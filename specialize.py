@@ -18,6 +18,7 @@ from .compiler.passes.manager import Options
 from .compiler.plan import Plan, Target, make_plan
 from .compiler.rules.rule import RuleSet
 from .tracer.assemble import Assembler
+from .tracer.errors import TapelessInternalError, make_error
 from .tracer.function import TracedFunction, leaf_names, trace_function
 from .tracer.guards import Overlap
 from .tracer.trace import NeedsStatic
@@ -50,7 +51,20 @@ def trace_with_demands(
         try:
             return trace_function(function, args, kwargs, static=static), static
         except NeedsStatic as need:
+            if static.issuperset(need.leaves):
+                raise _unmet(need) from None
             static |= frozenset(need.leaves)
+
+
+def _unmet(need: NeedsStatic) -> Any:
+    """The error for a demand that tracing again would only meet again."""
+    return make_error(
+        TapelessInternalError,
+        f"an int is used as {need.use}, and is still traced after it was made static",
+        None,
+        why="This is a fault of Tapeless, not of your function.",
+        fixes=[("meanwhile", "close over the int, or pass it as an argument of its own with static=...")],
+    )
 
 
 class Specialization:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -32,25 +32,20 @@ def slots(value: Any) -> list[tuple[Any, Any]]:
 
 
 def refill(like: Any, items: list[tuple[Any, Any]]) -> Any:
-    """A container of the kind of `like` with these slots."""
+    """A container of the kind of `like` with these slots; what is beside its slots is shared."""
     kind = type(like)
-    if issubclass(kind, dict):
-        made = copy.copy(like)
-        made.clear()
-        made.update(items)
-        return made
-    if issubclass(kind, list):
-        return kind(v for _, v in items)
-    if issubclass(kind, deque):
+    if kind is list:
+        return [v for _, v in items]
+    if not issubclass(kind, tuple):
         made = copy.copy(like)
         set_contents(made, items)
         return made
-    if issubclass(kind, tuple):
-        values = [v for _, v in items]
-        return kind(*values) if hasattr(kind, "_fields") else kind(values)
-    made = copy.copy(like)
-    for name, value in items:
-        object.__setattr__(made, name, value)
+    values = [v for _, v in items]
+    if hasattr(kind, "n_sequence_fields"):  # such as os.stat_result, which tuple.__new__ refuses to make
+        return kind(values)
+    made = tuple.__new__(kind, values)
+    if hasattr(like, "__dict__"):
+        made.__dict__.update(like.__dict__)
     return made
 
 
@@ -61,7 +56,7 @@ def template(like: Any) -> Any:
         return refill(like, [(key, None) for key, _ in slots(like)])
     made = copy.copy(like)
     if issubclass(kind, dict):
-        made.clear()
+        set_contents(made, [])
         return made
     for name, _ in slots(like):
         object.__setattr__(made, name, None)
@@ -83,15 +78,23 @@ def tree_leaves(tree: Any) -> list[Any]:
 
 
 def set_contents(target: Any, items: list[tuple[Any, Any]]) -> None:
-    """Give a mutable container exactly these slots, in place."""
-    if issubclass(type(target), dict):
-        target.clear()
-        target.update(items)
-    elif issubclass(type(target), list):
-        target[:] = [v for _, v in items]
-    elif issubclass(type(target), deque):
-        target.clear()
-        target.extend(v for _, v in items)
+    """Give a mutable container exactly these slots, in place.
+
+    The methods are those of the built-in classes; those of a subclass may mean more, as Counter.update does.
+    """
+    kind = type(target)
+    if issubclass(kind, OrderedDict):  # its order is beside what dict.update knows of
+        OrderedDict.clear(target)
+        for key, value in items:
+            OrderedDict.__setitem__(target, key, value)
+    elif issubclass(kind, dict):
+        dict.clear(target)
+        dict.update(target, items)
+    elif issubclass(kind, list):
+        list.__setitem__(target, slice(None), [v for _, v in items])
+    elif issubclass(kind, deque):
+        deque.clear(target)
+        deque.extend(target, (v for _, v in items))
     else:
         for name, value in items:
             object.__setattr__(target, name, value)

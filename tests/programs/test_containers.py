@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import tapeless as tl
+from tapeless import specialize
+from tapeless.tracer.errors import TapelessInternalError
+from tapeless.tracer.trace import NeedsStatic
 
 __all__ = ["collections", "copy"]
 
@@ -29,6 +32,23 @@ class NT(NamedTuple):
 
 class Recent(collections.deque[Any]):
     pass
+
+
+class Padded(list[Any]):
+    def __init__(self, length: int) -> None:
+        super().__init__([0.0] * length)
+
+
+class Pair(tuple[Any, ...]):
+    def __new__(cls, first: Any, second: Any) -> "Pair":
+        return super().__new__(cls, (first, second))
+
+
+class Loud(dict[str, Any]):
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        raise AssertionError("a subclass's own methods are for the function to call")
+
+    clear = update
 
 
 PROGRAMS = """
@@ -68,6 +88,20 @@ deque_shared  d=collections.deque([mk(2)]), l=[mk(2)]
     l.append(d); d.append(l[0]); d[0] -= 1; return l[1] is d
 deque_subclass  d=Recent([mk(2), mk(2)], maxlen=2)
     d.append(d[0] + d[1]); return d
+counter  x=mk(3), k=collections.Counter(a=2, b=0)
+    k['a'] += 1; k.update('bc'); return x * k['a'], collections.Counter(a=2), k['b']
+counter_shape  x=mk(4), k=collections.Counter(a=2)
+    return x[: k['a']], k.most_common(), collections.Counter(w=x[0] * 2)
+ordered_dict  o=collections.OrderedDict(b=mk(2), a=mk(2))
+    o.move_to_end('b'); o['c'] = o['a'] * 2; return collections.OrderedDict(z=o['b'], y=1)
+default_dict  d=collections.defaultdict(list, a=[mk(2)])
+    d['b'].append(d['a'][0] + 1); return d['c']
+dict_subclass  d=Loud(a=mk(2))
+    d['b'] = d['a'] * 2; del d['a']; return Loud(c=d['b'])
+list_subclass  x=mk(2), l=Padded(2)
+    l[0] = x; l.append(x * 2); made = Padded(2); made.append(x + 1); return made, l
+tuple_subclass  t=Pair(mk(2), 3.0)
+    t[0][0] = 5; return Pair(t[0] * t[1], t)
 list_clear  l=[mk(2), mk(3), mk(1)]
     x = l[0]; l.clear(); l.append(x); x += 1
 list_sortlen  l=[mk(2), mk(3), mk(1)]
@@ -96,3 +130,26 @@ def test_how_many_a_deque_holds_is_part_of_the_signature(kind: Any) -> None:
         compiled(mine)
         other.append(other[0] * 2)
         assert repr(mine) == repr(other)
+
+
+def test_what_is_beside_the_slots_of_a_container_is_kept() -> None:
+    def tagged(x: Any) -> Any:
+        made, pair = Padded(1), Pair(x, 1)
+        made[0], made.tag, pair.tag = x * 2, "list", "tuple"  # type: ignore[attr-defined]
+        return made, pair
+
+    compiled = tl.compile(tagged)
+    for _ in range(4):
+        made, pair = compiled(np.ones(2))
+        assert (made.tag, pair.tag, type(made), type(pair)) == ("list", "tuple", Padded, Pair)
+
+
+def test_a_demand_that_is_never_met_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def demanding(*args: Any, **kwargs: Any) -> None:
+        need = NeedsStatic((), "an index")
+        need.leaves = (1,)
+        raise need
+
+    monkeypatch.setattr(specialize, "trace_function", demanding)
+    with pytest.raises(TapelessInternalError, match="an int is used as an index, and is still traced"):
+        tl.compile(lambda x, k: x[k])(np.ones(3), 1)
