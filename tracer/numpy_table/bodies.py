@@ -194,6 +194,21 @@ for _function in (np.zeros, np.ones, np.arange, np.eye, np.identity, np.indices,
 replaces(np.empty)(_known_result(np.zeros))  # what lay in memory before never shows in a graph
 
 
+def _of_arrays(function: Any) -> Any:
+    """A function that bodies call on a user's lists as they are, with arrays in their place."""
+    convert = substitute(np.asanyarray)
+
+    def made(*operands: Any, **options: Any) -> Any:
+        given = [convert(value) if type(value) in (list, tuple) else value for value in operands]
+        return function(*given, **options)
+
+    return made
+
+
+replaces(np.ravel)(_of_arrays(np.ravel))
+replaces(np.broadcast_arrays)(_of_arrays(np.broadcast_arrays))
+
+
 @replaces(np.broadcast)
 def broadcast(*operands: Any) -> Any:
     """np.broadcast of what the operands look like."""

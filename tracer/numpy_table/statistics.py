@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..trace import Trace
 from ..traced_array import TracedArray, add_methods
 from .bodies import private, run_bodies, substitute
 from .elementwise import call
@@ -23,6 +24,11 @@ from .support import axis_of
 
 def _given(value: Any, default: Any) -> Any:
     return default if value is np._NoValue else value
+
+
+def _mask(trace: Trace, where: Any) -> Any:
+    """True for everywhere, else the traced mask: NumPy would make an array of a list, out of sight."""
+    return True if where is np._NoValue or where is True else trace.array(where)
 
 
 def _count(x: Any, axis: Any, where: Any, keepdims: bool) -> Any:
@@ -49,8 +55,8 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     """np.mean: a sum (float16 in float32, integers in float64), then one division."""
-    x = trace_of(a, where, out).array(a)
-    keepdims, where = bool(_given(keepdims, False)), _given(where, True)
+    trace = trace_of(a, where, out)
+    x, keepdims, where = trace.array(a), bool(_given(keepdims, False)), _mask(trace, where)
     count = _count(x, axis, where, keepdims)
     if where is True and not count:
         _warn("Mean of empty slice")
@@ -71,8 +77,8 @@ def var(
     where: Any = True, mean: Any = np._NoValue, correction: Any = np._NoValue,
 ) -> Any:  # fmt: skip
     """np.var: the mean of squared deviations."""
-    x = trace_of(a, where, out).array(a)
-    keepdims, where = bool(_given(keepdims, False)), _given(where, True)
+    trace = trace_of(a, where, out)
+    x, keepdims, where = trace.array(a), bool(_given(keepdims, False)), _mask(trace, where)
     if correction is not np._NoValue:
         if ddof != 0:
             np.var([1.0], ddof=1, correction=1)
