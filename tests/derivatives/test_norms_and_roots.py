@@ -139,6 +139,23 @@ def test_other_norms(judge: Any, norm: Any) -> None:
     judge(norm, ZERO, ZERO, "unasked")
 
 
+SINGULAR_VALUES = {
+    "nuc": (np.diag([1.0, -1.0, 0.0]), np.diag([1.0, -1.0, 0.0])),
+    2: (np.diag([1.0, 0.0, 0.0]), np.diag([2.0, 0.0, 0.0])),
+    -2: (np.diag([0.0, 0.0, 0.0]), np.diag([2.0, 1.0, 0.0])),
+}
+
+
+@pytest.mark.parametrize("order", SINGULAR_VALUES)
+def test_norms_of_singular_values(judge: Any, order: Any) -> None:
+    gradient, singular = SINGULAR_VALUES[order]
+    full = np.array([[3.0, 1.0, 0.5], [0.0, -2.0, 1.0], [1.0, 0.0, 0.7]])
+    for norm in (np.linalg.norm, np.linalg.matrix_norm):
+        judge(lambda x, norm=norm: norm(x, ord=order), full)
+        judge(lambda x, norm=norm: norm(x, ord=order), 0 * full, 0 * full, "unasked")
+        judge(lambda x, norm=norm: norm(x, ord=order), singular, gradient, "unasked")
+
+
 DEVIATIONS = {
     "std": np.std,
     "by hand": lambda x: np.sqrt(np.mean((x - np.mean(x)) ** 2)),

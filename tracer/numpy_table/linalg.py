@@ -19,7 +19,7 @@ from ...compiler.ir.types import TupleType
 from ..storage import Array
 from ..trace import Trace
 from ..traced_array import TracedArray
-from .bodies import replaces, run_bodies
+from .bodies import private, replaces, run_bodies
 from .layout import like, miniature
 from .registry import implements, refuse, trace_of
 from .support import all_known, fold
@@ -29,6 +29,20 @@ from .support import all_known, fold
 def errstate(**settings: Any) -> Any:
     """Bodies set handlers for singular matrices, which the primitives do themselves; the rest is honoured."""
     return nullcontext() if "call" in settings else np.errstate(**settings)
+
+
+_of_singular_values = private("numpy.linalg._linalg")._multi_svd_norm
+
+
+@replaces(_of_singular_values)
+def norm_of_singular_values(x: Any, row_axis: int, col_axis: int, op: Any, *initial: Any) -> Any:
+    """What np.linalg.norm is made of where it is a fold of singular values.
+
+    They are no less than 0: their sizes are the same numbers, and let a norm have a gradient of 0 at 0.
+    """
+    s: Any = np.linalg.svd(np.moveaxis(x, (row_axis, col_axis), (-2, -1)), compute_uv=False)
+    options = zip(("initial",), initial or _of_singular_values.__defaults__ or (), strict=False)
+    return op(np.abs(s), axis=-1, **dict(options))
 
 
 def _stacked(trace: Trace, arrays: list[TracedArray], core: list[int], dtypes: list[Any]) -> list[Node]:
