@@ -41,6 +41,11 @@ chosen_numbers_are_weak  i=2, f=0.5, x=np.arange(3, dtype='u1'), y=mk(3, dt='f4'
     return (np.choose(x % 2, [x, i]), np.choose([0, 1, 0], [y, f]), np.select([x > 1], [x], i),
         np.select([y > 0], [y], f), np.select([y > 0], [f], y), np.select([y > 0, y < -1], [y, i], f),
         np.where(x > 1, x, i), np.where(y > 0, f, y), np.select([x > 1], [i], 1), np.choose(0, [i, f]))
+initial_numbers  i=2, f=0.5, x=np.arange(3, dtype='u1'), y=mk(3, dt='f4')
+    return (np.sum(y, initial=f), y.sum(initial=i), np.max(y, initial=f), np.prod(x, initial=i),
+        x.max(initial=i), np.min(y, initial=i, where=y > 0), np.add.reduce(x, initial=i), np.sum(x, initial=i))
+initial_number_out_of_range  i=300, x=np.arange(3, dtype='u1')
+    return np.max(x, initial=i)
 small_unsigned_overflow  i=300, x=np.arange(5, dtype='u1')
     return x + i
 small_unsigned_negative  i=-1, x=np.arange(5, dtype='u1')

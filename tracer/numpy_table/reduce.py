@@ -17,7 +17,7 @@ from ...compiler.ir.node import Node
 from ...compiler.ir.opdef import OPS
 from ..promote import operand_node
 from ..trace import Trace
-from ..traced_array import TracedArray, add_methods
+from ..traced_array import TracedArray, TracedNumber, add_methods
 from .elementwise import store
 from .layout import like, miniature
 from .registry import implements, known, refuse, trace_of
@@ -125,9 +125,8 @@ def _model(
         if not shadows:
             ufunc.reduce(np.ones(x.shape, x.dtype), axis, where=np.ones(mask.shape, bool))
     if start is not np._NoValue:
-        options["initial"] = (
-            start if known(start) and type(start) is not TracedArray else np.ones((), start.dtype)[()]
-        )
+        number = start.model if type(start) is TracedNumber else start
+        options["initial"] = np.ones((), start.dtype)[()] if type(start) is TracedArray else number
     with np.errstate(all="ignore"):
         model = ufunc.reduce(miniature(x.shadow), axis, **options)
         if target is not None:
