@@ -50,7 +50,8 @@ def compile(
 
     Args:
         function: the function; left out when `compile` is used as a decorator with options.
-        static: names or positions of arguments that are compared by value and never traced.
+        static: names or positions of arguments that are compared by value and never traced. What a function
+            takes through `**kwargs` or `*args` is named by its keyword or position.
         donate: names or positions of arguments whose memory results may take over.
         executor: "auto", "native", "numpy" or "interpret"; by default the environment's TAPELESS_EXECUTOR,
             else "auto": native where llvmlite is installed, else the NumPy executor, whose bits are NumPy's.
@@ -63,6 +64,7 @@ def compile(
         A CompiledFunction: called as the function is, with the same results and changes to arguments.
 
     Raises:
+        TypeError: it is no function; an option is neither a name nor a position.
         ValueError: an option names no parameter, no executor, or no pass or rule.
 
     Example:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
+import operator
 import os
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +89,8 @@ class CompiledFunction:
         disabled: str | Sequence[str] = (),
         rules: Sequence[RuleSet] = (),
     ) -> None:
+        if not callable(function):
+            raise TypeError(f"compile takes a function, not {function!r}")
         self.function = function
         self._given = {
             "static": static,
@@ -113,6 +117,7 @@ class CompiledFunction:
         self._warm: tuple[Callable[[Any, Any], Any], ...] = ()
         self._lock = threading.RLock()
         self.stats = Stats()
+        self.__name__ = self.__qualname__ = signature.function_name(function)
         functools.update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -430,21 +435,41 @@ def _rebuild(function: Callable[..., Any], options: dict[str, Any]) -> CompiledF
 
 
 def _positions(
-    function: Callable[..., Any], wanted: Sequence[str | int], option: str
+    function: Callable[..., Any], wanted: str | int | Iterable[str | int], option: str
 ) -> frozenset[str | int]:
     """Names and positions of arguments, each by both where the signature tells."""
-    if isinstance(wanted, (str, int)):
-        wanted = (wanted,)
-    names = signature.parameter_names(function)
+    items = (wanted,) if isinstance(wanted, str) or not isinstance(wanted, Iterable) else wanted
     found: set[str | int] = set()
-    for item in wanted:
-        if isinstance(item, str) and names and item not in names:
-            raise ValueError(
-                f"{option}={item!r} is no parameter of {getattr(function, '__name__', function)}"
-            )
+    parameters = signature.parameters(function)
+    for item in items:
+        if not isinstance(item, str):
+            if isinstance(item, bool) or not hasattr(item, "__index__"):
+                raise TypeError(f"{option}={item!r} is neither a name nor a position")
+            item = operator.index(item)
         found.add(item)
-        if isinstance(item, str) and item in names:
-            found.add(names.index(item))
-        elif isinstance(item, int) and item < len(names):
-            found.add(names[item])
+        if parameters is not None:
+            found.add(_other_key(function, parameters, item, option))
+        elif isinstance(item, int) and item < 0:
+            raise ValueError(f"{option}={item!r} is no position: they count from 0")
     return frozenset(found)
+
+
+def _other_key(
+    function: Callable[..., Any], parameters: Sequence[inspect.Parameter], item: str | int, option: str
+) -> str | int:
+    """The position of a named parameter, or the name of the one at a position; else the item."""
+    by_position = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = {p.kind: p.name for p in parameters if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    if item in by_position:
+        return by_position.index(str(item))
+    if isinstance(item, int):
+        if 0 <= item < len(by_position):
+            return by_position[item]
+        known = item >= 0 and inspect.Parameter.VAR_POSITIONAL in rest
+    elif item in rest.values():
+        raise ValueError(f"{option}={item!r} is many arguments: name positions or keywords among them")
+    else:
+        known = inspect.Parameter.VAR_KEYWORD in rest or any(p.name == item for p in parameters)
+    if not known:
+        raise ValueError(f"{option}={item!r} is no parameter of {signature.function_name(function)}")
+    return item

@@ -476,7 +476,7 @@ def trace_function(
         watch = Watch(function, leaves, leaf_names(function, args, kwargs))
         tracer = FunctionTracer(function, leaves, groups, static, watch)
         try:
-            traced = tracer.run(args, kwargs, name or str(getattr(function, "__name__", "function")))
+            traced = tracer.run(args, kwargs, name or signature.function_name(function))
         except DrawnWhileTracing as error:
             drawn = str(error)
             continue

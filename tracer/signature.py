@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -265,8 +266,20 @@ def _groups(arrays: Sequence[tuple[int, Any]]) -> tuple[Any, ...]:
     return tuple(groups)
 
 
+def parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
+    """A function's parameters; None where it has no signature."""
+    with contextlib.suppress(TypeError, ValueError):
+        return list(inspect.signature(function).parameters.values())
+    return None
+
+
 def parameter_names(function: Callable[..., Any]) -> list[str]:
     """The names of a function's parameters; empty where it has no signature."""
-    with contextlib.suppress(TypeError, ValueError):
-        return list(inspect.signature(function).parameters)
-    return []
+    return [p.name for p in parameters(function) or ()]
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """What a function is called: a partial as the function inside, a callable object as its class."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))

@@ -1,6 +1,8 @@
 """What `compile` can switch: passes, rules, fast_math, rules of one's own; and `bisect_passes`."""
 
+import functools
 import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -94,6 +96,77 @@ def test_a_rule_changes_values_only_where_it_may() -> None:
 def test_an_unknown_name_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="no pass and no rule named log_of_one_more"):
         tl.compile(growth, disabled="log_of_one_more")
+
+
+@pytest.mark.parametrize("option", ["static", "donate"])
+@pytest.mark.parametrize(
+    ("wanted", "error", "said"),
+    [
+        pytest.param(1, ValueError, "=1 is no parameter of growth", id="beyond"),
+        pytest.param(-1, ValueError, "=-1 is no parameter of growth", id="negative"),
+        pytest.param((0, "y"), ValueError, "='y' is no parameter of growth", id="name"),
+        pytest.param(1.5, TypeError, "=1.5 is neither a name nor a position", id="float"),
+        pytest.param((0, None), TypeError, "=None is neither a name nor a position", id="none"),
+        pytest.param(True, TypeError, "=True is neither a name nor a position", id="bool"),
+    ],
+)
+def test_what_names_no_parameter_is_refused_at_once(
+    option: str, wanted: Any, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=option + re.escape(said)):
+        tl.compile(growth, **{option: wanted})
+
+
+def test_static_arguments_beyond_the_named_parameters() -> None:
+    def total(x: Any, *rest: Any, **more: Any) -> Any:
+        return x * (rest[0] if rest else 1) + more.get("n", 0)
+
+    for wanted, args, kwargs in (("n", (), {"n": 3}), (1, (3,), {}), ((np.int64(1), "n"), (2,), {"n": 1})):
+        compiled = tl.compile(total, static=wanted)
+        assert compiled(X, *args, **kwargs).tolist() == total(X, *args, **kwargs).tolist()
+        assert "static" not in str(compiled.graph(X, *args, **kwargs))
+        assert len(compiled.graph(X, *args, **kwargs).params) == 1
+    for many in ("rest", "more"):
+        with pytest.raises(ValueError, match="is many arguments"):
+            tl.compile(total, static=many)
+    assert tl.compile(np.add, static=1)(X, 2).tolist() == (X + 2).tolist()
+    with pytest.raises(ValueError, match="no parameter of <lambda>"):
+        tl.compile(lambda x, *, n: x * n, static=1)
+
+
+class Scaled:
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.factor
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        pytest.param(functools.partial(functools.partial(np.multiply), 2.0), "multiply", id="partial"),
+        pytest.param(Scaled(2.0), "Scaled", id="object"),
+    ],
+)
+def test_what_has_no_name_of_its_own_has_one_here(function: Any, name: str) -> None:
+    compiled = tl.compile(function)
+    with pytest.raises(RuntimeError, match=f"{name} was not traced yet"):
+        _ = compiled.last
+    for size in range(1, 6):
+        assert compiled(np.ones(size)).tolist() == [2.0] * size
+    with pytest.warns(tl.RetraceWarning, match=f"{name} was traced 6 times"):
+        compiled(np.ones(6))
+    assert compiled(np.ones(7)).tolist() == [2.0] * 7
+    assert repr(compiled) == f"<compiled {name}: 7 specializations>"
+    assert compiled.explain().startswith(f"{name}: traced 7 times")
+    assert f"graph @{name}(" in compiled.text
+    assert pickle.loads(pickle.dumps(compiled))(X).tolist() == (2 * X).tolist()
+
+
+def test_only_what_can_be_called_is_compiled() -> None:
+    with pytest.raises(TypeError, match="compile takes a function, not 3"):
+        tl.compile(3)
 
 
 def test_options_survive_pickling() -> None:
