@@ -41,6 +41,11 @@ chosen_numbers_are_weak  i=2, f=0.5, x=np.arange(3, dtype='u1'), y=mk(3, dt='f4'
     return (np.choose(x % 2, [x, i]), np.choose([0, 1, 0], [y, f]), np.select([x > 1], [x], i),
         np.select([y > 0], [y], f), np.select([y > 0], [f], y), np.select([y > 0, y < -1], [y, i], f),
         np.where(x > 1, x, i), np.where(y > 0, f, y), np.select([x > 1], [i], 1), np.choose(0, [i, f]))
+ends_are_weak  i=2, f=0.5, x=np.arange(3, dtype='u1'), y=mk(3, dt='f4')
+    return (np.linspace(y, f, 3), np.linspace(i, y, 2), np.linspace(i, f, 3), np.linspace(x, i, 3))
+no_axes  i=2, f=0.5, x=np.arange(3, dtype='u1'), y=mk(3)
+    return (np.isin(i, x), np.isin(x[0], [1, 2]), np.isin(y, f), np.unravel_index(i, (2, 3)),
+        np.ravel_multi_index((1, x[1]), (2, 3)), np.nanargmax(y), np.digitize(f, np.array([0.0, 1.0])))
 initial_numbers  i=2, f=0.5, x=np.arange(3, dtype='u1'), y=mk(3, dt='f4')
     return (np.sum(y, initial=f), y.sum(initial=i), np.max(y, initial=f), np.prod(x, initial=i),
         x.max(initial=i), np.min(y, initial=i, where=y > 0), np.add.reduce(x, initial=i), np.sum(x, initial=i))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..trace import active
-from ..traced_array import TracedArray
+from ..traced_array import TracedArray, TracedNumber
 from . import conversion
 from .elementwise import call
 from .registry import implements, is_traced
@@ -235,9 +235,10 @@ class ArrayConverter:
 
     def result_type(self, extra_dtype: Any = None, ensure_inexact: bool = False) -> Any:
         """The common dtype; Python numbers are weak, unless there are only such."""
+        numbers = [v.model if type(v) is TracedNumber else v for v in self._values]
         given: list[Any] = [
             v if type(v) in (int, float, complex) else a.dtype
-            for v, a in zip(self._values, self._arrays, strict=True)
+            for v, a in zip(numbers, self._arrays, strict=True)
         ]
         if extra_dtype is not None:
             given.append(extra_dtype)

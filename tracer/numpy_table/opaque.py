@@ -42,7 +42,8 @@ class Call:
     def __call__(self, models: Any, *args: Any, **kwargs: Any) -> Any:
         """The results, of the models' shapes, dtypes, layouts and kinds."""
         several = type(models) is not np.ndarray and isinstance(models, tuple)
-        shown = [np.asarray(m) for m in (models if several else (models,))]
+        given = models if several else (models,)
+        shown = list(map(np.asarray, given))
         types = tuple(array_type(m.shape, m.dtype) for m in shown)
         trace = self.trace
         trace.builder.loc = trace.loc()
@@ -55,8 +56,8 @@ class Call:
         )  # fmt: skip
         parts = [trace.builder.get(node, index=i) for i in range(len(types))] if several else [node]
         made = [
-            trace.fresh(part, like(model, part.shape, part.dtype), scalar=not part.shape)
-            for part, model in zip(parts, shown, strict=True)
+            trace.fresh(part, like(model, part.shape, part.dtype), scalar=type(was) is not np.ndarray)
+            for part, model, was in zip(parts, shown, given, strict=True)
         ]
         return tuple(made) if several else made[0]
 
