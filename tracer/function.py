@@ -209,9 +209,9 @@ class FunctionTracer:
     # ---- arguments
 
     def _leaf(self, leaf: Any, index: int, name: str) -> Any:
+        signature.check_leaf(leaf, name)
         if type(leaf) is signature.Static:
             return stand_in(leaf.value)
-        signature.check_leaf(leaf, name)
         fixed = index in self.static and type(leaf) is not np.ndarray
         if fixed or not signature.is_traced_leaf(leaf):
             return stand_in(leaf)

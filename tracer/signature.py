@@ -138,6 +138,15 @@ def is_traced_leaf(leaf: Any) -> bool:
 
 def check_leaf(leaf: Any, name: str) -> None:
     """Raise for leaves that can be neither traced nor static, naming the argument."""
+    kind = type(leaf.value if type(leaf) is Static else leaf)
+    if hasattr(kind, "__next__"):
+        raise make_error(
+            ArgumentError,
+            f"argument {name} is an iterator ({kind.__name__}), which would move on once only",
+            None,
+            why="The function runs once, to be traced: what next() gives then would be frozen for all calls.",
+            fixes=[("", f"call next({name}) outside and pass the batch")],
+        )
     if isinstance(leaf, np.ndarray) and type(leaf) is not np.ndarray:
         raise make_error(
             ArgumentError,
@@ -158,10 +167,9 @@ def check_leaf(leaf: Any, name: str) -> None:
     try:
         hash(leaf_key(leaf)) if not isinstance(leaf, np.ndarray) else None
     except TypeError:
-        kind = type(leaf.value if type(leaf) is Static else leaf).__name__
         raise make_error(
             ArgumentError,
-            f"argument {name} of type {kind} is no array, number or container, and not hashable",
+            f"argument {name} of type {kind.__name__} is no array, number or container, and not hashable",
             None,
             why="Such an argument is static: it is compared at each call, so it has to be hashable.",
         ) from None

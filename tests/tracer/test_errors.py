@@ -1,5 +1,6 @@
 """Messages: what happened in the user's words, where, to which value, why, and code that cures it."""
 
+import itertools
 import math
 import os
 import re
@@ -219,6 +220,21 @@ def test_messages_without_source() -> None:
     assert text.startswith(
         "Python needs True or False, but the value is a traced value, bool[]\n  <string>:2, in f"
     )
+
+
+@pytest.mark.parametrize("options", [{}, {"static": "batches"}])
+@pytest.mark.parametrize("make", [iter, enumerate, zip, itertools.cycle, lambda items: (i for i in items)])
+def test_iterators_are_refused_and_left_alone(make: Any, options: dict[str, Any]) -> None:
+    compiled, batches = tl.compile(lambda p, batches: p * next(batches), **options), make([1.0, 2.0])
+    for _ in range(2):
+        with pytest.raises(errors.ArgumentError, match=r"call next\(batches\) outside and pass the batch"):
+            compiled(1.0, batches)
+    assert len(list(itertools.islice(batches, 2))) == 2
+    with (
+        open(__file__, encoding="utf-8") as lines,
+        pytest.raises(errors.ArgumentError, match=r"argument p\.lines is an iterator \(TextIOWrapper\)"),
+    ):
+        tl.grad(lambda x, p: x * float(next(p["lines"])))(1.0, {"lines": lines})
 
 
 # ---- classes and pages
