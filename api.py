@@ -314,7 +314,8 @@ def set_num_threads(threads: int) -> None:
     CPUs that the process may use, 8 at the most.
 
     Raises:
-        ValueError: fewer than one.
+        TypeError: it is no whole number.
+        ValueError: fewer than one, or more than 256 and than the machine has CPUs.
 
     Example:
         >>> import tapeless as tl

@@ -105,7 +105,8 @@ class CompiledFunction:
             self._switches()
         self._executor = executor or os.environ.get("TAPELESS_EXECUTOR") or "auto"
         if self._executor not in EXECUTORS:
-            raise ValueError(f"executor={self._executor!r} is none of {', '.join(EXECUTORS)}")
+            asked = "executor" if executor else "TAPELESS_EXECUTOR"
+            raise ValueError(f"{asked}={self._executor!r} is none of {', '.join(EXECUTORS)}")
         self._static = _positions(function, static, "static")
         self._donate = _positions(function, donate, "donate")
         self._cache: OrderedDict[Any, Specialization] = OrderedDict()

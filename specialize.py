@@ -91,7 +91,9 @@ class Specialization:
         self.executor = executor
         if executor == "native":
             from .runtime.llvm.executor import NativeExecutor
+            from .runtime.llvm.thread_count import get_num_threads
 
+            get_num_threads()  # raises here for a TAPELESS_NUM_THREADS that is none, before anything runs
             self.run = NativeExecutor(self.graph, traced.layouts, targets, params)
             self.plan = self.run.plan
         else:

@@ -40,8 +40,12 @@ def _vectors() -> str:
 
 
 def _threads() -> str:
+    try:
+        number = get_num_threads()
+    except ValueError as error:
+        return str(error)
     beside = "" if threads.supported() else "; native code runs on one here"
-    return f"{get_num_threads()}, TAPELESS_NUM_THREADS or tl.set_num_threads sets them{beside}"
+    return f"{number}, TAPELESS_NUM_THREADS or tl.set_num_threads sets them{beside}"
 
 
 def _cache() -> str:

@@ -397,7 +397,7 @@ _making = threading.Lock()
 
 
 def set_num_threads(threads: int) -> None:
-    """How many threads a plan may use, the caller's own included; ValueError for fewer than one."""
+    """How many threads a plan may use, the caller's own included; ValueError for too few or too many."""
     global _pool
     with _making:
         choose(threads)

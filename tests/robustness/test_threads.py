@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tapeless as tl
+from tapeless.runtime.llvm import thread_count
 
 ROUNDS = 60
 
@@ -208,3 +209,46 @@ def test_results_of_one_call_are_arguments_of_the_next() -> None:
         x, y = compiled(x, y)
         plain_x, plain_y = plain_y + 1, plain_x * 2
     np.testing.assert_array_equal(np.stack([x, y]), [plain_x, plain_y])
+
+
+@pytest.mark.parametrize(
+    ("threads", "error", "said"),
+    [
+        pytest.param(1.5, TypeError, "float", id="fraction"),
+        pytest.param("2", TypeError, "str", id="text"),
+        pytest.param(0, ValueError, "threads must be from 1 to", id="none"),
+        pytest.param(10**9, ValueError, "threads must be from 1 to", id="many"),
+    ],
+)
+def test_a_senseless_number_of_threads_is_refused(threads: Any, error: type[Exception], said: str) -> None:
+    before = thread_count.get_num_threads()
+    with pytest.raises(error, match=said):
+        tl.set_num_threads(threads)
+    assert thread_count.get_num_threads() == before
+
+
+def test_the_environment_says_how_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_count, "_chosen", None)
+    for text, number in (("3", 3), (" 2 ", 2), ("256", 256)):
+        monkeypatch.setenv("TAPELESS_NUM_THREADS", text)
+        assert thread_count.get_num_threads() == number
+    monkeypatch.delenv("TAPELESS_NUM_THREADS")
+    default = thread_count.get_num_threads()
+    monkeypatch.setenv("TAPELESS_NUM_THREADS", "")
+    assert thread_count.get_num_threads() == default
+    monkeypatch.setattr(thread_count, "_chosen", 2)
+    monkeypatch.setenv("TAPELESS_NUM_THREADS", "a")
+    assert thread_count.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "a", "1.5", "1000000000"])
+def test_a_senseless_number_in_the_environment_is_refused_by_name(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr(thread_count, "_chosen", None)
+    monkeypatch.setenv("TAPELESS_NUM_THREADS", text)
+    x = np.ones(3)
+    with pytest.raises(ValueError, match=f"TAPELESS_NUM_THREADS='{text}' is no number of threads"):
+        tl.compile(lambda x: np.add(x, 1, out=x), executor="native")(x)
+    assert x.tolist() == [1, 1, 1]
