@@ -143,6 +143,12 @@ def sigmoid(b: Builder, x: Node) -> Node:
     return b.reciprocal(b.add(b.scalar(1, x), b.exp(b.negative(x))))
 
 
+def rest_of_sigmoid(b: Builder, exponential: Node, s: Node) -> Node:
+    """1 - s as exp(v) s, for s = 1 / (1 + exp(v)): all digits where s is nearly 1; exp(v) may be inf."""
+    largest = b.scalar(np.finfo(s.dtype).max, s)
+    return b.multiply(b.minimum(exponential, largest), s)
+
+
 def normal(*shape: int, dtype: str = "f8") -> Callable[[np.random.Generator], tuple[Any, ...]]:
     """A sample maker: one normally distributed array."""
     return lambda rng: (np.asarray(rng.normal(size=shape)).astype(dtype),)

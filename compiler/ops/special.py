@@ -28,6 +28,7 @@ from .base import (
     conj,
     normal,
     normals,
+    rest_of_sigmoid,
     sigmoid,
     uniforms,
     values,
@@ -142,8 +143,9 @@ special("log_ndtr", log_ndtr_vjp, "the logarithm of ndtr", (*_any, _tail))
 
 
 def expit_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:
-    """s (1 - s), through the result."""
-    return (b.multiply(ct, b.multiply(node, b.subtract(b.scalar(1, node), node))),)
+    """s (1 - s), through the result and exp, which is quicker than another expit."""
+    rest = rest_of_sigmoid(b, b.exp(b.negative(node.inputs[0])), node)
+    return (b.multiply(ct, b.multiply(node, rest)),)
 
 
 def logit_vjp(b: Builder, node: Node, ct: Node) -> Cotangents:

@@ -39,13 +39,13 @@ class Raised:
         return self.c == self.k == 1
 
     def growth(self, b: Builder) -> Node:
-        """k exp(v) over the whole: a sigmoid, or where that is none 1 - c / (c + k exp(v))."""
+        """k exp(v) over the whole: a sigmoid, or where that is none 1 / (1 + c / k exp(-v))."""
         if self.is_plain:
             return sigmoid(b, self.v)
         if self.k / self.c > 0:
             return sigmoid(b, b.add(self.v, b.scalar(math.log(self.k / self.c), self.v)))
-        rest = b.divide(b.scalar(self.c, self.node), self.node)
-        return b.subtract(b.scalar(1, rest), rest)
+        small = b.exp(b.negative(self.v))
+        return b.reciprocal(b.add(b.scalar(1, small), b.multiply(b.scalar(self.c / self.k, small), small)))
 
 
 def raised(node: Node) -> Raised | None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..ir.builder import Builder
 from ..ir.node import Node
-from ..ops.base import is_complex, sigmoid
+from ..ops.base import is_complex, rest_of_sigmoid, sigmoid
 from .derivative import Contribution, Pull, derivative_rule
 from .derivative_growth import Raised, factors_of, mixture, only_growth, raised
 from .derivative_match import is_number, number, power_of
@@ -30,23 +32,27 @@ def quotient_by_growth(node: Node) -> Pull | None:
         return None
 
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        down = b.negative(b.multiply(ct, node))
+        scaled = b.multiply(ct, node)
         if found is not None and found.is_plain and is_number(above, 1):
-            grown = [Contribution(found.v, b.multiply(down, b.subtract(b.scalar(1, node), node)))]
+            grown = [
+                Contribution(
+                    found.v, b.negative(b.multiply(scaled, rest_of_sigmoid(b, found.exponential, node)))
+                )
+            ]
         else:
-            grown = [growth.pulled(b, down) for growth in growths]
+            grown = [growth.pulled(b, b.negative(scaled)) for growth in growths]
         return grown if number(above) is not None else [Contribution(above, b.divide(ct, below)), *grown]
 
     return pull
 
 
 def _share_of_raised(found: Raised) -> Pull:
-    """exp(v) / (c + k exp(v)) -> (1/k) (1 - r) r with r = c / (c + k exp(v))."""
+    """exp(v) / (c + k exp(v)) -> exp(v) r r / c with r = c / (c + k exp(v)), one factor at a time."""
 
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        rest = b.divide(b.scalar(found.c, found.node), found.node)
-        slope = b.multiply(rest, b.subtract(b.scalar(1, rest), rest))
-        slope = slope if found.k == 1 else b.multiply(slope, b.scalar(1 / found.k, slope))
+        r = b.divide(b.scalar(found.c, found.node), found.node)
+        slope = b.multiply(rest_of_sigmoid(b, found.exponential, r), r)
+        slope = slope if found.c == 1 else b.multiply(slope, b.scalar(1 / found.c, slope))
         return [Contribution(found.v, b.multiply(ct, slope))]
 
     return pull
@@ -64,10 +70,14 @@ def negative_power_of_growth(node: Node) -> Pull | None:
     found = raised(outer[0])
 
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
-        up = b.multiply(b.multiply(ct, node), b.scalar(exponent, node))
+        scaled = b.multiply(ct, node)
         if found is not None and found.is_plain and exponent == -1:
-            return [Contribution(found.v, b.multiply(up, b.subtract(b.scalar(1, node), node)))]
-        return [growth.pulled(b, up) for growth in growths]
+            return [
+                Contribution(
+                    found.v, b.negative(b.multiply(scaled, rest_of_sigmoid(b, found.exponential, node)))
+                )
+            ]
+        return [growth.pulled(b, b.multiply(scaled, b.scalar(exponent, node))) for growth in growths]
 
     return pull
 
@@ -91,6 +101,33 @@ def logistic(node: Node) -> tuple[Node, int] | None:
         inner = logistic(node.inputs[1])
         return None if inner is None else (inner[0], -inner[1])
     return None
+
+
+@derivative_rule("multiply")
+def rest_of_share(node: Node) -> Pull | None:
+    """exp(v) r for r = c / (c + k exp(v)), as derivatives write it -> exp(v) r r."""
+    bounded, r = node.inputs
+    if bounded.op.name != "minimum" or not is_number(bounded.inputs[1], np.finfo(node.dtype).max):
+        return None
+    (exponential, _) = bounded.inputs
+    if exponential.op.name != "exp" or not _is_share_beside(r, exponential):
+        return None
+    return lambda b, ct: [Contribution(exponential.inputs[0], b.multiply(b.multiply(ct, node), r))]
+
+
+def _is_share_beside(r: Node, exponential: Node) -> bool:
+    """Whether a value is c / (c + k exp(v)), for this exp(v)."""
+    (v,) = exponential.inputs
+    if r.op.name == "expit":
+        return v.op.name == "negative" and v.inputs[0] is r.inputs[0]
+    outer = power_of(r)
+    if outer is not None and outer[1] == -1:
+        c, found = 1.0, raised(outer[0])
+    elif r.op.name == "divide":
+        c, found = number(r.inputs[0]), raised(r.inputs[1])
+    else:
+        return False
+    return found is not None and found.exponential is exponential and found.c == c
 
 
 def _log_sigmoid(v: Node, sign: int) -> Pull:

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
+
+import tapeless as tl
 
 REGULAR = np.array([0.3, -1.2, 2.0])
 FAR = np.array([-800.0, 0.0, 800.0])
@@ -46,6 +49,56 @@ def test_logarithm_of_a_saturated_sigmoid(judge: Any, name: str) -> None:
 def test_sigmoid_of_a_python_float(judge: Any) -> None:
     judge(SIGMOIDS["one over"], 0.7)
     judge(SIGMOIDS["one over"], -800.0, 0, 0)
+
+
+def hyperbolic(x: Any, wide: Any) -> tuple[Any, Any]:
+    """The slope of the sigmoid and that one's slope, in all digits."""
+    small = np.exp(-np.abs(wide(x)))
+    slope = small / (1 + small) ** 2
+    return slope, -np.tanh(wide(x) / 2) * slope
+
+
+SATURATED = {name: SIGMOIDS[name] for name in SIGMOIDS if name not in ("tanh", "choice")}
+SATURATED["expit"] = scipy.special.expit
+
+
+@pytest.mark.parametrize("sigmoid", SATURATED.values(), ids=SATURATED)
+@pytest.mark.parametrize("executor", ["numpy", "native"])
+def test_slope_of_a_sigmoid_keeps_its_digits(sigmoid: Any, executor: str) -> None:
+    def slopes(x: Any) -> Any:
+        slope = tl.grad(lambda x: np.sum(sigmoid(x)))
+        return slope(x), tl.grad(lambda x: np.sum(slope(x)))(x)
+
+    compiled = tl.compile(slopes, executor=executor)
+    for dtype, tolerance, points in (
+        (np.float64, 1e-13, [-1000, -600, -40, -5, -0.5, 0.5, 5, 40, 100, 600]),
+        (np.float32, 5e-6, [-1000, -80, -30, -12, -0.5, 0.5, 5, 12, 40, 80]),
+    ):
+        x = np.array(points, dtype)
+        for _ in range(3):
+            with np.errstate(all="ignore"):
+                found = compiled(x)
+            for one, wanted in zip(found, hyperbolic(x, np.longdouble), strict=True):
+                assert one.dtype == dtype
+                np.testing.assert_allclose(
+                    one, wanted.astype(dtype), rtol=tolerance, atol=np.finfo(dtype).tiny
+                )
+    assert tl.grad(sigmoid)(40.0) == pytest.approx(np.exp(-40.0), rel=1e-14)
+
+
+SMALL = {
+    "bose": (lambda x: 1 / (np.exp(x) - 1), -40.0, -np.exp(-40.0)),
+    "log of one minus exp": (lambda x: np.log(1 - np.exp(x)), -40.0, -np.exp(-40.0)),
+    "share": (lambda x: np.exp(x) / (2 + 3 * np.exp(x)), 40.0, 2 / 9 * np.exp(-40.0)),
+    "share on the left": (lambda x: np.exp(x) / (2 + 3 * np.exp(x)), -40.0, 0.5 * np.exp(-40.0)),
+    "share of a difference": (lambda x: np.exp(x) / (3 * np.exp(x) - 2), 40.0, -2 / 9 * np.exp(-40.0)),
+}
+
+
+@pytest.mark.parametrize(("function", "x", "slope"), SMALL.values(), ids=SMALL)
+def test_slopes_where_values_have_long_settled(function: Any, x: float, slope: float) -> None:
+    assert tl.grad(function)(x) == pytest.approx(slope, rel=1e-13, abs=0)
+    assert tl.hessian(function)(x) == pytest.approx(-np.sign(x) * slope, rel=1e-13, abs=0)
 
 
 SOFTPLUS = {
