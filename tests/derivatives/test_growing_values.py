@@ -119,6 +119,79 @@ def test_softplus(judge: Any, softplus: Any) -> None:
     judge(lambda x: np.sum(softplus(x)), FAR, [0, 0.5, 1], np.diag([0, 0.25, 0]))
 
 
+RAMPS = {
+    "maximum": lambda x: np.maximum(x, 0),
+    "fmax": lambda x: np.fmax(0.0, x),
+    "choice": lambda x: np.where(x > 0, x, 0),
+    "choice the other way": lambda x: np.where(np.less_equal(x, 0), 0.0, x),
+    "choice with 0 on the left": lambda x: np.where(np.less(0.0, x), x, 0.0),
+    "half of a sum": lambda x: (x + np.abs(x)) / 2,
+    "half times a sum": lambda x: 0.5 * (np.abs(x) + x),
+    "less the negative half": lambda x: -((-x - np.abs(x)) / 2),
+    "times a condition": lambda x: x * (x > 0),
+    "condition times": lambda x: (x >= 0) * x,
+    "negative minimum": lambda x: -np.minimum(-x, 0),
+    "without its minimum": lambda x: x - np.minimum(x, 0),
+    "clip": lambda x: np.clip(x, 0, None),
+}
+TAILS = {
+    "log1p": lambda x: np.log1p(np.exp(-np.abs(x))),
+    "log": lambda x: np.log(1 + np.exp(-np.abs(-x))),
+    "logaddexp": lambda x: np.logaddexp(0, -np.abs(x)),
+}
+ORDERS = {
+    "ramp first": lambda ramp, tail, x: ramp(x) - 0.3 * x + tail(x),
+    "ramp last": lambda ramp, tail, x: tail(x) - 0.3 * x + ramp(x),
+    "grouped": lambda ramp, tail, x: ramp(x) + (tail(x) - 0.3 * x),
+    "subtracted": lambda ramp, tail, x: -(0.3 * x - ramp(x) - tail(x)),
+}
+
+
+@pytest.mark.parametrize("ramp", RAMPS.values(), ids=RAMPS)
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_softplus_in_any_order(judge: Any, ramp: Any, order: Any) -> None:
+    for tail in TAILS.values():
+        judge(lambda x, tail=tail: np.sum(order(ramp, tail, x)), np.array([0.0, -1.5, 2.0]), None, "unasked")
+        judge(lambda x, tail=tail: order(ramp, tail, x), np.float64(0), 0.2, 0.25)
+        judge(lambda x, tail=tail: order(ramp, tail, x), 0.0, 0.2, 0.25)
+
+
+@pytest.mark.parametrize("ramp", RAMPS.values(), ids=RAMPS)
+def test_halves_of_two_softplus_are_told_apart(judge: Any, ramp: Any) -> None:
+    tail = TAILS["log1p"]
+    judge(lambda x: ramp(x) + tail(2 * x) - x + (ramp(2 * x) + tail(x)), np.float64(0), 0.5, 1.25)
+
+
+def test_softplus_of_the_negative(judge: Any) -> None:
+    judge(lambda x: np.maximum(-x, 0) + np.log1p(np.exp(-np.abs(x))), 0.0, -0.5, 0.25)
+    judge(lambda x: (np.abs(x) - x) / 2 + np.log1p(np.exp(-np.abs(x))), 0.0, -0.5, 0.25)
+    judge(lambda x: np.log1p(np.exp(-np.abs(x))) - np.minimum(x, 0), 0.0, -0.5, 0.25)
+
+
+def test_ramps_of_another_sign_are_no_softplus(judge: Any) -> None:
+    def tail(x: Any) -> Any:
+        return np.log1p(np.exp(-np.abs(x)))
+
+    x = np.array([-1.5, 2.0])
+    judge(lambda x: np.sum(tail(x) - np.maximum(x, 0)), x)
+    judge(lambda x: np.sum(tail(x) + np.minimum(x, 0)), x)
+    judge(lambda x: np.sum(tail(x) + np.where(x > 0, 0, -x) + np.where(x > 0, 2 * x, 0)), x)
+    judge(lambda x: np.sum(tail(x) + (np.abs(x) - 2 * x) / 2), x)
+    judge(lambda x: np.sum(tail(x) + np.where(x > 1, x, 0) + np.where(x > 0, x, 1)), x)
+
+
+def test_many_softplus_in_one_sum(judge: Any) -> None:
+    def total(x: Any) -> Any:
+        loss = 0.0
+        for k in range(12):
+            y = x * (1 + k / 10)
+            loss = loss + (np.maximum(y, 0) - 0.3 * y + np.log1p(np.exp(-np.abs(y))))
+        return np.sum(loss)
+
+    scales = 1 + np.arange(12) / 10
+    judge(total, np.zeros(2), np.full(2, 0.2 * scales.sum()), np.eye(2) * 0.25 * np.sum(scales**2))
+
+
 def test_log_sigmoid_from_minimum(judge: Any) -> None:
     def log_sigmoid(x: Any) -> Any:
         return np.sum(np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))))
