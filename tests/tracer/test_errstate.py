@@ -183,3 +183,39 @@ def test_a_trace_leaves_no_settings_object_behind() -> None:
     tl.compile(look)(ONE)
     gc.collect()
     assert made[0]() is None
+
+
+MASKED = {
+    "divide": lambda x, m: np.divide(1, x, where=m, out=np.zeros(4)),
+    "divide_arrays": lambda x, m: np.divide(x[::-1], x, where=m, out=np.zeros(4)),
+    "sqrt": lambda x, m: np.sqrt(x, where=x >= 0, out=np.zeros(4)),
+    "log": lambda x, m: np.log(x, where=x > 0, out=x.copy()),
+    "arctanh": lambda x, m: np.arctanh(x / 4, where=x < 2, out=np.zeros(4)),
+    "arccosh": lambda x, m: np.arccosh(x, where=x > 1, out=np.zeros(4)),
+    "power": lambda x, m: np.power(x, -0.5, where=x > 0, out=np.zeros(4)),
+    "multiply": lambda x, m: np.multiply(x, [1e308, 2, 1e308, 1], where=x < 2, out=np.zeros(4)),
+    "subtract": lambda x, m: np.subtract(np.where(m, 0, np.inf), [1, np.inf, 1, 1], where=m, out=np.zeros(4)),
+    "floor_divide": lambda x, m: np.floor_divide(7, x.astype(int), where=m, out=np.zeros(4, int)),
+    "two_results": lambda x, m: np.divmod(7, x, where=m, out=(np.zeros(4), np.ones(4))),
+    "stored_narrow": lambda x, m: np.multiply(x, 1e38, where=x < 2, out=np.zeros(4, "f4")),
+    "complex": lambda x, m: np.reciprocal(x + 0j, where=m, out=np.zeros(4, complex)),
+    "in_place": lambda x, m: np.log(x, where=x > 0, out=x),
+}
+
+
+@pytest.mark.parametrize("executor", ["numpy", "interpret"])
+@pytest.mark.parametrize("name", MASKED)
+def test_what_a_mask_leaves_out_raises_nothing(name: str, executor: str) -> None:
+    x = np.array([1.0, 0.0, -1.0, 4.0])
+    program = MASKED[name]
+    compiled = tl.compile(program, executor=executor)
+    for _ in range(3):
+        with np.errstate(all="raise"):
+            found, expected = compiled(x.copy(), x != 0), program(x.copy(), x != 0)
+        assert np.array_equal(found, expected)
+
+
+def test_what_a_mask_shows_raises() -> None:
+    compiled = tl.compile(MASKED["divide"], executor="numpy")
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        compiled(np.arange(4.0), np.ones(4, bool))

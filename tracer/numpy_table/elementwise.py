@@ -119,6 +119,9 @@ def call(
     nodes = [
         to_shape(trace, operand_node(trace, o, t), shape) for o, t in zip(operands, dtypes, strict=False)
     ]
+    if where is not True and out is not None:
+        same = all(o is None or o.dtype == t for o, t in zip(outs, dtypes[ufunc.nin :], strict=True))
+        nodes = _harmless(trace, ufunc, nodes, where, shape, same)
     made = apply(trace, op_name(ufunc), nodes, shape)
     results = []
     for node, target in zip(made, outs, strict=True):
@@ -135,6 +138,47 @@ def call(
             store(trace, target, node, where)
             results.append(target)
     return results[0] if ufunc.nout == 1 else tuple(results)
+
+
+# Ufuncs that set no floating-point flag and never raise, of reals and of integers.
+_SILENT = frozenset(
+    (
+        *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
+        *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
+        *(np.maximum, np.minimum, np.fmax, np.fmin, np.negative, np.positive, np.sign, np.fabs, np.copysign),
+        *(np.floor, np.ceil, np.trunc, np.rint, np.isnan, np.isinf, np.isfinite, np.signbit),
+    )
+)
+_SILENT_OF_INTEGERS = _SILENT | {
+    *(np.add, np.subtract, np.multiply, np.square, np.absolute, np.conjugate),
+    *(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift),
+}
+# What the last operand may be for any other one, of floats.
+_NEUTRAL = {np.add: 0, np.subtract: 0, np.multiply: 1, np.divide: 1}
+
+
+def _harmless(
+    trace: Trace, ufunc: np.ufunc, nodes: list[Node], where: Any, shape: tuple[int, ...], same: bool
+) -> list[Node]:
+    """The operands with others where the mask is False: NumPy computes nothing there, so nothing may raise.
+
+    `same` says that results are stored in the dtype they have.
+    """
+    kinds = {node.dtype.kind for node in nodes}
+    silent = _SILENT_OF_INTEGERS if kinds <= set("biu") else _SILENT if kinds <= set("biuf") else ()
+    if ufunc in silent and same:
+        return nodes
+    b = trace.builder
+    mask = to_shape(trace, b.cast(trace.operand(trace.array(where)), np.dtype(bool)), shape)
+
+    def chosen(node: Node, other: int) -> Node:
+        if node.op.name == "constant" and not node.shape:
+            return node
+        return b.where(mask, node, b.scalar(other, node))
+
+    if ufunc in _NEUTRAL and kinds == {"f"} and same and nodes[-1].op.name != "constant":
+        return [*nodes[:-1], chosen(nodes[-1], _NEUTRAL[ufunc])]
+    return [chosen(node, 0 if ufunc is np.arctanh else 1) for node in nodes]
 
 
 _COMPARISONS = frozenset((np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal))
