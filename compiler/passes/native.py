@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
 from ..ir.node import Graph, Node
-from ..ir.record import record
+from ..ir.record import record, replace
 from ..ir.types import ArrayType, TupleType
 from ..plan import Action, Buffer, Place, Plan, Step, Target, Value
 from .arena import Interval, pack
@@ -184,8 +184,10 @@ class _Planner:
         overwrites: tuple[int, ...] = (0,) if maker.op.name in TAKES_FIRST else ()
         if maker.op.name == "fused":
             overwrites = maker.attrs["overwrites"][index]
-        for position in () if node in self.fresh else overwrites:
+        for position in overwrites:
             operand = maker.inputs[position]
+            if node in self.fresh and (maker.op.name not in TAKES_FIRST or operand.type != node.type):
+                continue
             root = self.root[operand]
             buffer = self.buffer.get(root)
             if (
@@ -203,6 +205,8 @@ class _Planner:
                 self.taken[buffer] = step
                 self.buffers[buffer].last = self.last.get(node, step)
                 self.buffer[node] = buffer
+                if node in self.fresh:
+                    self.buffers[buffer].place = Place.FRESH
                 return position
         self.buffer[node] = self._new(Place.ARENA, node.type.nbytes, step, self.last.get(node, step))
         return None
@@ -364,8 +368,9 @@ class _Planner:
             if isinstance(type_, ArrayType)
         )
         fresh = sum(b.nbytes for b in self.buffers if b.place is Place.FRESH)
+        values = [v if v.buffer is None else replace(v, place=buffers[v.buffer].place) for v in self.values]
         return Plan(
-            self.graph, tuple(self.values), tuple(self.steps), buffers, tuple(results), self.targets,
+            self.graph, tuple(values), tuple(self.steps), buffers, tuple(results), self.targets,
             frozenset(self.direct[node] for node in self.given), size, size + fresh, computed,
         )  # fmt: skip
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tapeless as tl
+from tapeless.compiler.plan import Action, Place
 
 X = np.random.default_rng(0).uniform(0.5, 1.5, (6, 5, 4))
 
@@ -55,3 +56,40 @@ def test_nothing_is_copied(name: str, layout: str) -> None:
     x = LAYOUTS[layout](X)
     text = str(tl.compile(DIRECT[name], executor="native").plan(x))
     assert "copy" not in text
+
+
+def patched(x: Any, y: Any) -> Any:
+    z = x.copy()
+    z[1:] += y[:-1]
+    z[:, 0] = 0
+    return z
+
+
+def patched_twice(x: Any, y: Any) -> Any:
+    z = x * 2
+    z[0] = y[0]
+    w = z.copy()
+    w[1] = z[0]
+    return z, w
+
+
+def counted(x: Any, y: Any) -> Any:
+    z = np.zeros_like(x)
+    np.add.at(z, [0, 2, 0], y[:3])
+    z[1] = 7
+    return z, z.sum()
+
+
+@pytest.mark.parametrize("f", [patched, patched_twice, counted])
+def test_writes_go_to_the_memory_of_the_result(f: Callable[..., Any]) -> None:
+    x, y = np.random.default_rng(2).normal(size=(2, 5, 4))
+    compiled = tl.compile(f, executor="native")
+    for _ in range(4):
+        found, wanted = compiled(x, y), f(x, y)
+        several = isinstance(wanted, tuple)
+        for a, b in zip(found, wanted, strict=True) if several else [(found, wanted)]:
+            np.testing.assert_allclose(a, b, rtol=1e-14)
+    plan = compiled.plan(x, y)
+    assert not any(step.action is Action.COPY for step in plan.steps)
+    written = [step for step in plan.steps if step.node.op.name == "write"]
+    assert all(plan.values[step.output].place is Place.FRESH for step in written)
