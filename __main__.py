@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import inspect
 import os
 import platform
 import sys
@@ -17,12 +18,14 @@ import numpy as np
 
 from .api import CompiledFunction, compile
 from .cards import op_card
+from .compiled import EXECUTORS
 from .compiler.draw import DrawError
 from .compiler.ir.opdef import OPS
 from .compiler.ir.parse import ParseError, parse_type
 from .compiler.ir.types import ArrayType, ScalarType
 from .tracer.errors import TapelessError
 
+ENDINGS = (".svg", ".png", ".pdf", ".dot")
 HERE = Path(__file__).resolve().parent
 SHOWN = (
     "numpy",
@@ -41,6 +44,21 @@ class UsageError(Exception):
     """The command line asked for something that is not there; the message is for the user."""
 
 
+def wrong_settings() -> list[str]:
+    """What the environment asks for that there is not, a line each."""
+    from .specialize import check_threads
+
+    found = []
+    executor = os.environ.get("TAPELESS_EXECUTOR")
+    if executor and executor not in EXECUTORS:
+        found.append(f"TAPELESS_EXECUTOR={executor!r} is none of {', '.join(EXECUTORS)}")
+    try:
+        check_threads()
+    except ValueError as error:
+        found.append(str(error))
+    return found
+
+
 def run_demo(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """The main job: train a network on the MNIST images."""
     code: int = load(HERE / "examples" / "mnist.py").main(list(rest))
@@ -49,16 +67,43 @@ def run_demo(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 def run_draw(options: argparse.Namespace, rest: Sequence[str]) -> int:
     """Draw the graph or the plan of a function in a file."""
+    if options.out and options.out.suffix.lower() not in (*ENDINGS, ""):
+        raise UsageError(f"--out {options.out} does not end in one of {', '.join(ENDINGS)}")
     function, namespace = find_function(options.function)
     compiled = function if isinstance(function, CompiledFunction) else compile(function)
     args = [argument(text, namespace) for text in options.args]
-    if not args and not compiled.stats.traces:
-        raise UsageError(
-            f"{options.function} is not called when the file is loaded, so its arguments are unknown.\n"
-            "Give each as a type or as an expression over the file's names:  f64[64,10] float 'np.ones(3)'"
-        )
-    print(compiled.draw(options.out or Path(f"{compiled.__name__}.svg"), *args, plan=options.plan))
+    if args or not compiled.stats.traces:
+        if not fits(function, args):
+            raise UsageError(_unfit(options.function, args))
+        compiled.graph(*args)
+    out = options.out or Path(f"{compiled.__name__}.svg")
+    try:
+        print(compiled.draw(out, plan=options.plan))
+    except OSError as error:
+        if error.filename is None or Path(error.filename) != out:
+            raise
+        raise UsageError(f"{out} cannot be written: {error.strerror}") from None
     return 0
+
+
+def fits(function: Any, args: Sequence[Any]) -> bool:
+    """Whether a function can be called with these arguments, as far as its signature tells."""
+    try:
+        inspect.signature(function).bind(*args)
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature
+        return True
+    return True
+
+
+def _unfit(where: str, args: Sequence[Any]) -> str:
+    if args:
+        return f"{where} does not take {len(args)} argument{'s' if len(args) > 1 else ''}"
+    return (
+        f"{where} is not called when the file is loaded, so its arguments are unknown.\n"
+        "Give each as a type or as an expression over the file's names:  f64[64,10] float 'np.ones(3)'"
+    )
 
 
 def load(file: Path) -> ModuleType:
@@ -98,7 +143,10 @@ def argument(text: str, namespace: dict[str, Any]) -> Any:
         except Exception as error:
             raise UsageError(f"the argument {text!r} is neither a type nor an expression: {error}") from error
     if isinstance(type_, ArrayType):
-        return np.ones(type_.shape, type_.dtype)
+        try:
+            return np.ones(type_.shape, type_.dtype)
+        except (MemoryError, ValueError) as error:
+            raise UsageError(f"an argument of type {text} cannot be made up: {error}") from error
     if isinstance(type_, ScalarType):
         return type_.kind(1)
     raise UsageError(f"an argument of type {text} cannot be made up; give an expression")
@@ -112,7 +160,7 @@ def run_op(options: argparse.Namespace, rest: Sequence[str]) -> int:
         return 0
     op = OPS.get(options.name)
     if op is None:
-        near = ", ".join(sorted(n for n in OPS if options.name in n or n in options.name))
+        near = ", ".join(sorted(n for n in OPS if options.name and (options.name in n or n in options.name)))
         raise UsageError(f"there is no primitive {options.name!r}" + (f"; near it: {near}" if near else ""))
     print(op_card(op))
     return 0
@@ -133,6 +181,8 @@ def run_info(options: argparse.Namespace, rest: Sequence[str]) -> int:
         *native_rows(),
     ]
     print("\n".join(f"{label:<14}{text}" for label, text in rows))
+    if wrong := wrong_settings():
+        raise UsageError("\n".join(wrong))
     return 0
 
 
@@ -170,6 +220,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if rest and options.run is not run_demo:
         reader.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
+        if options.run in (run_demo, run_draw) and (wrong := wrong_settings()):
+            raise UsageError("\n".join(wrong))
         code: int = options.run(options, rest)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has had enough

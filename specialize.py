@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Specialization",
     "bisect",
+    "check_threads",
     "leaf_names",
     "make_options",
     "native_rows",
@@ -91,9 +92,8 @@ class Specialization:
         self.executor = executor
         if executor == "native":
             from .runtime.llvm.executor import NativeExecutor
-            from .runtime.llvm.thread_count import get_num_threads
 
-            get_num_threads()  # raises here for a TAPELESS_NUM_THREADS that is none, before anything runs
+            check_threads()
             self.run = NativeExecutor(self.graph, traced.layouts, targets, params)
             self.plan = self.run.plan
         else:
@@ -188,6 +188,13 @@ def profile(found: Specialization, values: Sequence[Any]) -> Profile:
 
     run = NumpyExecutor(found.plan) if found.executor == "interpret" else found.run
     return measured(run, found.plan, values)
+
+
+def check_threads() -> None:
+    """Raise ValueError for a TAPELESS_NUM_THREADS that is no number of threads, before anything runs."""
+    from .runtime.llvm.thread_count import get_num_threads
+
+    get_num_threads()
 
 
 def native_rows() -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tapeless.__main__ import main
+from tapeless.runtime.llvm import thread_count
 
 FILE = """
 import numpy as np
@@ -30,6 +31,9 @@ class Model:
         return x + 1
 
 model = Model()
+
+def table(n=3):
+    return np.arange(n) * 2.0
 """
 
 Command = Callable[..., tuple[int, str, str]]
@@ -67,6 +71,7 @@ def test_op_without_a_name_lists_all(command: Command) -> None:
 
 def test_an_unknown_op_is_told_its_neighbours(command: Command) -> None:
     assert command("op", "tanhh") == (2, "", "there is no primitive 'tanhh'; near it: tan, tanh\n")
+    assert command("op", "") == (2, "", "there is no primitive ''\n")
 
 
 def test_info(command: Command) -> None:
@@ -99,6 +104,7 @@ def test_info_says_what_is_in_the_cache(
         pytest.param(["models.py:called"], "called.svg", id="called"),
         pytest.param(["models.py:called", "--plan", "--out", "p.png"], "p.png", id="plan"),
         pytest.param(["models.py:model.step", "float"], "step.svg", id="method"),
+        pytest.param(["models.py:table"], "table.svg", id="no-parameters"),
     ],
 )
 def test_draw(command: Command, tmp_path: Path, arguments: list[str], file: str) -> None:
@@ -111,16 +117,41 @@ def test_draw(command: Command, tmp_path: Path, arguments: list[str], file: str)
     ("arguments", "said"),
     [
         pytest.param(["models.py:loss"], "its arguments are unknown", id="no-arguments"),
-        pytest.param(["models.py:los"], "it has loss, called, Model", id="no-function"),
+        pytest.param(["models.py:los"], "it has loss, called, Model, model, table", id="no-function"),
         pytest.param(["model.py:loss"], "a file that exists", id="no-file"),
         pytest.param(["models.py"], "is not FILE:FUNCTION", id="no-colon"),
         pytest.param(["models.py:loss", "x", "y"], "neither a type nor an expression", id="no-expression"),
+        pytest.param(["models.py:loss", "1", "1", "1"], "does not take 3 arguments", id="many-arguments"),
+        pytest.param(["models.py:called", "1", "1"], "does not take 2 arguments", id="many-for-compiled"),
+        pytest.param(["models.py:loss", "f64[9999999999999]", "1"], "cannot be made up", id="too-large"),
+        pytest.param(["models.py:called", "--out", "x.foo"], "does not end in one of .svg", id="ending"),
+        pytest.param(["models.py:called", "--out", "no/x.svg"], "no/x.svg cannot be written", id="no-folder"),
     ],
 )
 def test_what_cannot_be_drawn(command: Command, arguments: list[str], said: str) -> None:
     code, out, err = command("draw", *arguments)
     assert (code, out) == (2, "")
     assert said in err
+
+
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("TAPELESS_EXECUTOR", "='wrong' is none of auto, "),
+        ("TAPELESS_NUM_THREADS", "='wrong' is no number of"),
+    ],
+)
+def test_what_the_environment_asks_for_wrongly(
+    command: Command, monkeypatch: pytest.MonkeyPatch, variable: str, said: str
+) -> None:
+    monkeypatch.setattr(thread_count, "_chosen", None)
+    monkeypatch.setenv(variable, "wrong")
+    for arguments in (["draw", "models.py:loss", "f64[3]", "f64[3]"], ["demo"], ["info"]):
+        code, out, err = command(*arguments)
+        assert (code, bool(out)) == (2, arguments == ["info"])
+        assert err.startswith(variable + said)
+        assert err.count("\n") == 1
+    assert command("op", "tanh")[0] == 0
 
 
 def test_as_a_module(tmp_path: Path) -> None:
