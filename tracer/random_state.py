@@ -22,7 +22,7 @@ class RandomStates:
     def __init__(self, reach: Reach) -> None:
         self._python = random.getstate()
         self._legacy = _legacy_state()
-        self._found = [(bits, name, bits.state, _children(bits)) for bits, name in _bit_generators(reach)]
+        self._found = [(bits, name, _state(bits), _children(bits)) for bits, name in _bit_generators(reach)]
 
     def drawn(self) -> str:
         """The names of generators that were drawn from since; their states are put back."""
@@ -34,8 +34,8 @@ class RandomStates:
             np.random.set_state(self._legacy)  # noqa: NPY002
             names.append("NumPy's global generator (np.random)")
         for bits, name, state, children in self._found:
-            if not _same(bits.state, state) or _children(bits) != children:
-                bits.state = state
+            if not _same(_state(bits), state) or _children(bits) != children:
+                _put_back(bits, state)
                 names.append(name)
         return " and ".join(names)
 
@@ -58,17 +58,30 @@ def _legacy_state() -> Any:
 
 
 def _bit_generators(reach: Reach) -> list[tuple[Any, str]]:
-    """The bit generators behind what is in reach, each once, and how to call it; the global one apart."""
+    """What holds the states behind what is in reach, each once, and how to call it; the global one apart."""
     found: dict[int, tuple[Any, str]] = {}
     for generator, name in reach.generators.values():
+        bits: Any
         if isinstance(generator, np.random.RandomState):
-            bits, kind = generator._bit_generator, "RandomState"
+            bits, kind = generator, "RandomState"
         elif isinstance(generator, np.random.Generator):
             bits, kind = generator.bit_generator, "generator"
         else:
             bits, kind = generator, "generator"
         found.setdefault(id(bits), (bits, f"the {kind} `{name}`"))
     return list(found.values())
+
+
+def _state(bits: Any) -> Any:
+    """The state of a bit generator, or of a RandomState with the normal number it may keep."""
+    return bits.get_state(legacy=False) if isinstance(bits, np.random.RandomState) else bits.state
+
+
+def _put_back(bits: Any, state: Any) -> None:
+    if isinstance(bits, np.random.RandomState):
+        bits.set_state(state)
+    else:
+        bits.state = state
 
 
 def _children(bits: Any) -> int:

@@ -245,14 +245,15 @@ def test_which_generators_are_one_is_known() -> None:
 
 @pytest.mark.parametrize("make", [np.random.RandomState, lambda seed: {"rng": np.random.RandomState(seed)}])
 def test_a_random_state_that_is_an_argument_is_refused_with_the_cure(make: Any) -> None:
-    def program(rng: Any) -> Any:
-        return (rng["rng"] if isinstance(rng, dict) else rng).normal(size=2)
+    def program(rng: Any, size: Any) -> Any:
+        return (rng["rng"] if isinstance(rng, dict) else rng).normal(size=size)
 
-    rng = make(0)
-    with pytest.raises(tl.TapelessError, match=r"the RandomState .rng.*only an argument") as raised:
-        tl.compile(program)(rng)
-    assert "default_rng" in str(raised.value)
-    np.testing.assert_array_equal(program(rng), program(make(0)))
+    for size in (None, 1, 2):
+        rng = make(0)
+        with pytest.raises(tl.TapelessError, match=r"the RandomState .rng.*only an argument") as raised:
+            tl.compile(program)(rng, size)
+        assert "default_rng" in str(raised.value)
+        np.testing.assert_array_equal(program(rng, 3), program(make(0), 3))
 
 
 def test_the_size_is_static_and_parameters_are_not() -> None:
