@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 from ..compiler.ir.node import Node
 from ..compiler.ir.types import ScalarType
 from ..compiler.ir.visit import topological
-from .errors import ClosureWriteError, LeakedTraceError, TracedBoolError, TracedConversionError, make_error
+from .errors import (
+    ClosureWriteError,
+    DerivedConstantError,
+    LeakedTraceError,
+    TracedBoolError,
+    TracedConversionError,
+    make_error,
+)
 from .forms import Fix, conversion_form, truth_form, written_name
 from .source import Expression, expression_at, own_loc, user_frame
 from .state import current, is_internal
@@ -102,7 +109,13 @@ def refuse_conversion(value: Any, into: str, cures: list[Fix]) -> Any:
 
 
 def refuse_closure_write(trace: Trace, name: str) -> Any:
-    """The refusal of a write into a closed-over array."""
+    """The refusal of a write into a closed-over array, or into one that was made from such."""
+    for array, window in trace.closures.values():
+        if window.storage.name == name and id(array) not in trace.names:
+            owner = trace.names.get(id(array.base))
+            if owner is None:
+                return _refuse_derived_write(trace)
+            name = owner
     return trace.error(
         ClosureWriteError,
         f"the closed-over array `{name}` is written to",
@@ -112,6 +125,24 @@ def refuse_closure_write(trace: Trace, name: str) -> Any:
             ("or write to a copy", f"np.copy({name})"),
         ],
     )
+
+
+def _refuse_derived_write(trace: Trace) -> Any:
+    """The refusal of a write into an array that was computed while tracing, outside of the trace."""
+    code = user_frame().f_code
+    here = {*code.co_names, *code.co_freevars}
+    names = [name for name in trace.names.values() if name.partition(".")[0].partition("[")[0] in here]
+    source = names[0] if names else "the array"
+    return trace.error(
+        DerivedConstantError,
+        "an array that was computed once, while tracing, is written to",
+        why=f"It was made from arrays that this trace cannot see at each call, such as `{source}`.",
+        fixes=[
+            ("copied at each call", f"np.copy({source})"),
+            ("computed at each call", f"np.multiply({source}, 2) in place of {source} * 2"),
+            ("or pass it in", f"def step(…, {source.rpartition('.')[2]}): …"),
+        ],
+    )  # fmt: skip
 
 
 def _is_closed_over(found: Expression, frame: FrameType) -> bool:
