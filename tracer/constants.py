@@ -18,9 +18,10 @@ from ..compiler.ir.types import ScalarType, array_type
 from ..compiler.ir.visit import topological
 from .errors import DerivedConstantError, SideEffectWarning, TracedConversionError, make_error
 from .function import TracedFunction
-from .guards import looked_at
+from .guards import looked_at, too_large
 from .numpy_table.registry import is_traced, known
 from .reach import Reach
+from .state import user_stacklevel
 from .trace import Trace
 from .traced_array import TracedNumber
 from .tree import map_tree
@@ -111,7 +112,7 @@ def check_derived(trace: Trace, reach: Reach, traced: TracedFunction) -> list[An
         source = _writeable(reach, living, trace)
         if source:
             raise _derived_error(trace, array, source)
-    _warn_of_scalars(trace, reach, living)
+    _warn_of_looks(trace, reach, living)
     return found
 
 
@@ -141,12 +142,21 @@ def _derived_error(trace: Trace, array: Any, source: str) -> Any:
     )  # fmt: skip
 
 
-def _warn_of_scalars(trace: Trace, reach: Reach, living: list[Any]) -> None:
-    """Warn of NumPy scalars that equal a reduction or an element of a writeable array in reach.
+def _warn_of_looks(trace: Trace, reach: Reach, living: list[Any]) -> None:
+    """Warn of arrays that Python looked at and whose content is not guarded.
 
-    Arrays that only Python looked at, if they are small, are guarded by their content: they need no warning.
+    Those are too large for it; or a NumPy scalar equals a reduction or an element of one.
     """
-    guarded = {id(array) for _, array in looked_at(reach, living)}
+    large = too_large(reach, living)
+    for name, _ in large:
+        warnings.warn(
+            f"Python looks at elements of `{name}`, and `{name}` is too large to be compared at each call: "
+            f"what it saw stays, whatever `{name}` holds later. Pass `{name}` as an argument, make it "
+            f"read-only ({name}.flags.writeable = False), or write tl.constant(…) for what is meant once.",
+            SideEffectWarning,
+            stacklevel=user_stacklevel(),
+        )
+    guarded = {id(array) for _, array in (*looked_at(reach, living), *large)}
     arrays = [
         (array, name)
         for array, name in reach.arrays.values()

@@ -6,7 +6,6 @@ Python's `==` says otherwise, and a specialization made for one of them would an
 from __future__ import annotations
 
 import dataclasses
-import marshal
 from typing import Any
 
 import numpy as np
@@ -42,11 +41,3 @@ def exact(value: Any) -> Any:
             tuple(exact(getattr(value, f.name)) for f in dataclasses.fields(value) if f.compare),
         )
     return kind, value
-
-
-def content(container: Any) -> bytes | None:
-    """The same for a list or dict of plain values, cheap for many; None where something else is in it."""
-    try:
-        return marshal.dumps(container, 2)
-    except ValueError:
-        return None

@@ -143,10 +143,10 @@ def _materialise(value: Any, found: list[Any]) -> None:
     """Put the array or generator that a value stands for in its place."""
     real = value.real_generator() if type(value) is SeededGenerator else value.known()
     for referrer in _referrers(value, [found]):
-        if type(referrer) is list:
+        if isinstance(referrer, list):
             for key in _keys_of(enumerate(referrer), value):
                 referrer[key] = real
-        elif type(referrer) is dict:
+        elif isinstance(referrer, dict):
             for key in _keys_of(referrer.items(), value):
                 referrer[key] = real
         elif type(referrer) is types.CellType:

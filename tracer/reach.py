@@ -9,53 +9,91 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
+from array import array as PythonArray
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .code_facts import facts_of
+from .looks import Looks, keys_of
 from .stand_in import original
 from .user_code import is_stage, is_user_namespace
 
 _ATOMS = (bool, int, float, complex, str, bytes, type(None), np.dtype, np.ufunc, ModuleType)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
+_BUFFERS = (bytearray, PythonArray)
 _RANDOM = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 _LIMIT = 20_000
 _ITEMS = 1_000
 _FOREIGN = 2_000
 
 
+class Attribute(str):
+    """The name of an attribute, where a string could be a key as well."""
+
+    __slots__ = ()
+
+
+class Slotted(Mapping[str, Any]):
+    """The attributes of an object that lie in `__slots__`, as a namespace."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self._names = [name for base in type(owner).__mro__ for name in _slot_names(base)]
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._names and hasattr(self.owner, name):
+            return getattr(self.owner, name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._names if hasattr(self.owner, name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 class Holder:
-    """A namespace of which only some names are used: that of a module, an instance or a class."""
+    """A namespace of which only some names are used: that of a module, an instance or a class.
 
-    __slots__ = ("all_names", "namespace", "prefix", "used")
+    A `closed` one, of an instance, class or function, gets new names so seldom that its size is looked at.
+    """
 
-    def __init__(self, namespace: Mapping[str, Any], prefix: str) -> None:
+    __slots__ = ("closed", "namespace", "prefix", "used")
+
+    def __init__(self, namespace: Mapping[str, Any], prefix: str, closed: bool = False) -> None:
         self.namespace = namespace
         self.prefix = prefix
+        self.closed = closed
         self.used: dict[str, Any] = {}
 
 
 class Container:
-    """A dict or list that the code can see, and what was in it: the first thousand items."""
+    """A container that the code can see, and what was in it: the first thousand items.
 
-    __slots__ = ("count", "items", "now")
+    A `foreign` one was found in an object of a class that is not the user's.
+    """
 
-    def __init__(self, now: Any) -> None:
+    __slots__ = ("count", "foreign", "items", "now")
+
+    def __init__(self, now: Any, foreign: bool = False) -> None:
         self.now = now
-        self.count = len(now)
-        pairs = now.items() if isinstance(now, dict) else enumerate(now)
-        self.items = list(pairs)[:_ITEMS]
+        self.foreign = foreign
+        pairs = now.items() if isinstance(now, dict) else enumerate(now.flat if _is_array(now) else now)
+        self.items = list(itertools.islice(pairs, _ITEMS))
+        self.count = now.size if _is_array(now) else len(now)
 
 
 class Reach:
     """The result of the walk.
 
     `holders` are namespaces with the names used of them, `cells` the closure cells (label, cell, value),
-    `containers` the dicts and lists met, `arrays` and `generators` what was met of these, by id.
+    `containers` the containers met that can change, `buffers` the bytearrays and array.arrays, `arrays` and
+    `generators` what was met of these, by id.
     """
 
     def __init__(self) -> None:
@@ -63,6 +101,7 @@ class Reach:
         self.holders: dict[int, Holder] = {}
         self.cells: list[tuple[str, CellType, Any]] = []
         self.containers: list[tuple[str, Container]] = []
+        self.buffers: list[tuple[str, Any]] = []
         self.arrays: dict[int, tuple[Any, str]] = {}
         self.generators: dict[int, tuple[Any, str]] = {}
         self.builtins: list[tuple[dict[str, Any], frozenset[str]]] = []
@@ -75,7 +114,9 @@ class Reach:
         self._by_name: list[Holder] = []
         self._classes: list[tuple[type, Holder]] = []
         self._kinds: dict[int, type] = {}
+        self._foreign_parts: set[int] = set()
         self._budget = _FOREIGN
+        self._looks: Looks | None = None
 
     @classmethod
     def of(cls, function: Any, arguments: Iterable[tuple[Any, str]] = ()) -> Reach:
@@ -94,9 +135,16 @@ class Reach:
         """Whether this very object was there before the function ran."""
         return self._seen.get(id(value)) is value
 
+    def may_look_at(self, name: str, array: Any) -> bool:
+        """Whether some of the code may look at the elements of an array that was met under a name."""
+        if self._looks is None:
+            self._looks = Looks(self.functions)
+        return self._looks.at(keys_of(name), array.ndim)
+
     def forget(self) -> None:
         """Let go of everything that was met."""
-        for part in (self.functions, self.cells, self.containers, self.rebound, self.builtins, self._by_name):
+        lists = (self.functions, self.cells, self.containers, self.buffers, self.rebound, self.builtins)
+        for part in (*lists, self._by_name):
             part.clear()
         for table in (self.holders, self.arrays, self.generators, self._seen):
             table.clear()
@@ -104,6 +152,11 @@ class Reach:
     def class_attributes(self) -> list[tuple[type, Holder]]:
         """The classes met, with the attributes used of them."""
         return self._classes
+
+    def namespaces(self) -> list[Holder]:
+        """All namespaces met: of modules, instances, functions and classes."""
+        slotted = [holder for holder in self._by_name if isinstance(holder.namespace, Slotted)]
+        return [*self.holders.values(), *slotted, *(holder for _, holder in self._classes)]
 
     # ---- the walk
 
@@ -139,8 +192,8 @@ class Reach:
             self._seen[id(module)] = module
             self._by_name.append(self._holder(vars(module), name))
 
-    def _holder(self, namespace: dict[str, Any], prefix: str) -> Holder:
-        return self.holders.setdefault(id(namespace), Holder(namespace, prefix))
+    def _holder(self, namespace: dict[str, Any], prefix: str, closed: bool = False) -> Holder:
+        return self.holders.setdefault(id(namespace), Holder(namespace, prefix, closed))
 
     def _visit(self, value: Any, name: str) -> None:
         kind = type(value)
@@ -150,27 +203,34 @@ class Reach:
             self._add(value.__func__, name)
             self._add(value.__self__, name.rpartition(".")[0])
         elif kind is np.ndarray:
-            self.arrays[id(value)] = value, name
+            if value.dtype.hasobject and value.dtype.names is None:
+                self._container(value, name)
+            else:
+                self.arrays[id(value)] = value, name
+        elif issubclass(kind, _BUFFERS):
+            self.buffers.append((name, value))
         elif issubclass(kind, _RANDOM):
             self.generators[id(value)] = value, name
         elif issubclass(kind, functools.partial):
             self._add(value.func, name)
             for part in (*value.args, *value.keywords.values()):
                 self._add(part, name)
-        elif issubclass(kind, dict):
-            self.containers.append((name, found := Container(value)))
-            for key, item in found.items:
-                self._add(item, f"{name}[{key!r}]")
-        elif issubclass(kind, _SEQUENCES):
-            found = Container(value)
-            if issubclass(kind, list):
-                self.containers.append((name, found))
-            for number, item in found.items:
-                self._add(item, f"{name}[{number}]")
+        elif issubclass(kind, (dict, *_SEQUENCES)):
+            self._container(value, name)
         elif issubclass(kind, type):
             self._class(value)
         else:
             self._object(value, name)
+
+    def _container(self, value: Any, name: str) -> None:
+        foreign = id(value) in self._foreign_parts
+        found = Container(value, foreign)
+        if not isinstance(value, (tuple, frozenset)):
+            self.containers.append((name, found))
+        for key, item in found.items:
+            if foreign:
+                self._foreign_parts.add(id(item))
+            self._add(item, f"{name}[{key!r}]")
 
     def _function(self, function: FunctionType) -> None:
         namespace = function.__globals__
@@ -183,6 +243,8 @@ class Reach:
         wrapped = function.__dict__.get("__wrapped__")
         if wrapped is not None:
             self._add(wrapped, function.__name__)
+        if function.__dict__ and is_user_namespace(namespace):
+            self._by_name.append(self._holder(function.__dict__, function.__name__, closed=True))
         if not is_user_namespace(namespace):
             return
         self.functions.append(function)
@@ -204,6 +266,8 @@ class Reach:
                 self.rebound.append((f"`{label}`", read, read()))
         for default in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self._add(original(default), f"a default of {function.__name__}")
+        if function.__kwdefaults__:
+            self._add(function.__kwdefaults__, f"__kwdefaults__ of {function.__name__}")
 
     def _cell(self, label: str, cell: CellType) -> None:
         value = original(_contents(cell))
@@ -222,7 +286,7 @@ class Reach:
                 and id(base) not in self._kinds
             ):
                 self._kinds[id(base)] = base
-                holder = Holder(vars(base), base.__name__)
+                holder = Holder(vars(base), base.__name__, closed=True)
                 self._classes.append((base, holder))
 
     def _object(self, value: Any, name: str) -> None:
@@ -232,11 +296,9 @@ class Reach:
             return
         self._add(type(value), name)
         if type(namespace) is dict:
-            self._by_name.append(self._holder(namespace, name))
-        for base in type(value).__mro__:
-            for slot in base.__dict__.get("__slots__", ()):
-                if type(slot) is str and slot in self.names:
-                    self._add(getattr(value, slot, None), f"{name}.{slot}")
+            self._by_name.append(self._holder(namespace, name, closed=True))
+        if any(_slot_names(base) for base in type(value).__mro__):
+            self._by_name.append(Holder(Slotted(value), name, closed=True))
 
     def _foreign(self, value: Any, namespace: Any, name: str) -> None:
         """An object of a class that is not the user's: what it wraps, or what the collector sees in it."""
@@ -247,6 +309,7 @@ class Reach:
         for part in gc.get_referents(value):
             if self._budget > 0 and not issubclass(type(part), type):
                 self._budget -= 1
+                self._foreign_parts.add(id(part))
                 self._add(part, name)
 
 
@@ -255,6 +318,19 @@ def _contents(cell: CellType) -> Any:
         return cell.cell_contents
     except ValueError:
         return None
+
+
+def _is_array(value: Any) -> bool:
+    return type(value) is np.ndarray
+
+
+def _slot_names(kind: type) -> list[str]:
+    """The attributes that a class keeps in slots, under the names that code has for them."""
+    names = kind.__dict__.get("__slots__", ())
+    private = f"_{kind.__name__.lstrip('_')}"
+    found = [names] if isinstance(names, str) else [name for name in names if type(name) is str]
+    mangled = [f"{private}{n}" if n.startswith("__") and not n.endswith("__") else n for n in found]
+    return [name for name in mangled if name not in ("__dict__", "__weakref__")]
 
 
 def _functions_of(member: Any) -> tuple[Any, ...]:
