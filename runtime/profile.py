@@ -6,6 +6,7 @@ step costs beside its work, some 0.2 µs for the clock and the way into it, is p
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -104,7 +105,7 @@ def profile(run: Any, plan: Plan, values: Sequence[Any]) -> Profile:
         late = time.perf_counter() - started > _SECONDS
         return done < _FEWEST_ROUNDS or (done < _MOST_ROUNDS and not late)
 
-    rounds: list[list[float]] = run.times([_copied(value) for value in values], again)
+    rounds: list[list[float]] = run.times(_copied(values), again)
     steps = [
         StepTime(
             number, _what(step), str(step.node.loc) if step.node.loc.line else "-", step.node.loc.backward,
@@ -116,13 +117,18 @@ def profile(run: Any, plan: Plan, values: Sequence[Any]) -> Profile:
     return Profile(run.name, len(rounds), tuple(steps))
 
 
-def _copied(value: Any) -> Any:
-    """An array of the same layout with memory of its own; other values as they are."""
-    if not isinstance(value, np.ndarray):
-        return value
-    copy = empty(value.shape, value.dtype, value.strides)
-    copy[...] = value
-    return copy
+def _copied(values: Sequence[Any]) -> list[Any]:
+    """Arrays of the same layouts with memory of their own, and generators with states of their own."""
+    known: dict[int, Any] = {}
+    copies = []
+    for value in values:
+        if isinstance(value, np.ndarray):
+            array = empty(value.shape, value.dtype, value.strides)
+            array[...] = value
+            copies.append(array)
+        else:
+            copies.append(copy.deepcopy(value, known))
+    return copies
 
 
 def _what(step: Step) -> str:

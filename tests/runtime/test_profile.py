@@ -38,6 +38,20 @@ def test_every_step_has_its_time_its_bytes_and_its_line(executor: str) -> None:
     np.testing.assert_allclose(w, made()[1] - 0.1)
 
 
+@pytest.mark.parametrize("executor", ["numpy", "native", "interpret"])
+def test_random_numbers_are_drawn_from_copies(executor: str) -> None:
+    def noisy(x: Any, rng: Any, twin: Any) -> Any:
+        return x + rng.normal(size=3) + twin.random(3)
+
+    compiled = tl.compile(noisy, executor=executor)
+    bits = np.random.MT19937(7)
+    rng, twin = np.random.Generator(bits), np.random.Generator(bits)
+    compiled.profile(np.ones(3), rng, twin)
+    assert compiled.bisect_passes(np.ones(3), rng, twin) is None
+    other = np.random.Generator(np.random.MT19937(7))
+    assert compiled(np.ones(3), rng, twin).tolist() == noisy(np.ones(3), other, other).tolist()
+
+
 def test_the_table_shows_the_slowest_first() -> None:
     found = tl.compile(work, executor="native").profile(*made())
     head, titles, *rows = str(found).splitlines()
