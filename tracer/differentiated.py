@@ -16,11 +16,13 @@ from ..compiler.ir.node import Node
 from ..compiler.ir.opdef import NotDifferentiableError
 from ..compiler.ir.types import ScalarType
 from ..compiler.ops.base import is_inexact
+from ..compiler.ops.view import numpy_path
 from ..compiler.passes.differentiate import pull_back
 from .errors import GradientError, where_text
 from .numpy_table.elementwise import store
 from .signature import parameter_names
-from .trace import Trace
+from .storage import Array, overlaps_itself
+from .trace import Trace, shadow_like
 from .traced_array import TracedArray, TracedNumber
 from .tree import ContainerCopies, is_container, map_tree, refill, set_contents, slots, tree_leaves
 
@@ -68,6 +70,7 @@ class Differentiated:
         self.marks: dict[int, Node] = {}
         self._arrays: list[tuple[TracedArray, TracedArray]] = []
         self._own: dict[int, Any] = {}
+        self._views: list[TracedArray] = []
         self._copies: list[ContainerCopies] = []
         shared = self._shared([*args, *kwargs.values()])
         names = parameter_names(function)
@@ -114,6 +117,8 @@ class Differentiated:
         """A value with the caller's arrays and containers in the place of their marked copies."""
         if id(value) in self._own:
             return self._own[id(value)]
+        if type(value) is TracedArray and not value.scalar:
+            return self._own_view(value)
         for copies in self._copies:
             for original, made, _ in copies.originals:
                 if made is value:
@@ -122,6 +127,19 @@ class Differentiated:
             items = [(key, self.own(item)) for key, item in slots(value)]
             if any(own is not item for (_, own), (_, item) in zip(items, slots(value), strict=True)):
                 return refill(value, items)
+        return value
+
+    def _own_view(self, value: TracedArray) -> TracedArray:
+        """A view of a marked copy as the same view of the caller's array; any other array itself."""
+        for original, made in self._arrays:
+            if value.storage is made.storage and made.shadow.strides == original.shadow.strides:
+                steps = value.window.path
+                shadow = numpy_path(original.shadow, steps)
+                shadow.flags.writeable = value.shadow.flags.writeable
+                window = original.window.then_anchor(shadow, *steps)
+                self._views.append(value)
+                self._own[id(value)] = self.trace.window(original.storage, shadow, window)
+                return self._own[id(value)]  # type: ignore[no-any-return]
         return value
 
     def _refuse_views(self, container: Any) -> None:
@@ -166,7 +184,7 @@ class Differentiated:
         trace.builder.loc = trace.loc()
         marked = trace.builder.mark(node, tag=trace.tags)
         if type(lifted) is TracedArray:
-            made: Any = trace.fresh(marked, np.empty_like(lifted.shadow, subok=False), scalar=lifted.scalar)
+            made: Any = trace.fresh(marked, _memory_like(lifted.shadow), scalar=lifted.scalar)
             self._arrays.append((lifted, made))
         else:
             made = trace.number(marked, lifted.example if type(lifted) is TracedNumber else lifted)
@@ -246,3 +264,9 @@ class Differentiated:
                 )
             node = b.cast(node, output.dtype)
         return node
+
+
+def _memory_like(shadow: Array) -> Array:
+    """A copy's shadow, in the machine's byte order: whether a reshape is a view depends on its strides."""
+    made = np.empty_like(shadow, subok=False) if overlaps_itself(shadow) else shadow_like(shadow)
+    return made if made.dtype.isnative else made.view(made.dtype.newbyteorder("="))

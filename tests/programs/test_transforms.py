@@ -348,6 +348,69 @@ def test_a_pullback_of_arguments_that_share_memory(writes: bool) -> None:
         np.testing.assert_array_equal(pullback(1.0), expected)
 
 
+# ---- memory of differentiated arguments
+
+
+LYING: dict[str, Callable[[], Any]] = {
+    "plain": lambda: np.arange(12.0).reshape(3, 4),
+    "gaps": lambda: np.arange(24.0).reshape(3, 8)[:, ::2],
+    "transposed": lambda: np.arange(12.0).reshape(4, 3).T,
+    "backwards": lambda: np.arange(12.0).reshape(3, 4)[::-1],
+    "swapped": lambda: np.arange(12).reshape(3, 4).astype(">f8"),
+}
+
+
+@pytest.mark.parametrize("executor", ["native", "numpy"])
+@pytest.mark.parametrize("lying", LYING)
+def test_a_reshaped_argument_is_a_view_where_numpy_has_one(lying: str, executor: str) -> None:
+    def step(x: Any) -> Any:
+        y = x.reshape(-1)
+        y *= 2
+        return np.sum(x**3)
+
+    def difference(x: Any, place: Any, by: float) -> Any:
+        x[place] += by
+        return step(x)
+
+    compiled = tl.compile(tl.value_and_grad(step), executor=executor)
+    make = LYING[lying]
+    slopes = np.zeros((3, 4))
+    for place in np.ndindex(3, 4):
+        slopes[place] = (difference(make(), place, 1e-5) - difference(make(), place, -1e-5)) / 2e-5
+    for _ in range(3):
+        x, y = make(), make()
+        value, gradient = compiled(x)
+        assert value == pytest.approx(step(y))
+        np.testing.assert_array_equal(x, y)
+        np.testing.assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-6)
+    _, pullback = tl.vjp(step, make())
+    np.testing.assert_allclose(pullback(1.0), slopes, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("lying", LYING)
+def test_views_of_differentiated_arguments_are_the_callers(lying: str) -> None:
+    def step(x: Any) -> Any:
+        x *= 2
+        part = x[1:]
+        return np.sum(x), {"rows": part, "again": [part, x.T], "x": x, "column": x[::-1, 1]}
+
+    x, y = LYING[lying](), LYING[lying]()
+    (value, found), gradient = tl.value_and_grad(step, has_aux=True)(x)
+    total, expected = step(y)
+    assert value == total
+    np.testing.assert_array_equal(gradient, np.full((3, 4), 2.0))
+    assert found["x"] is x
+    assert found["again"][0] is found["rows"]
+    for mine, its in (
+        (found["rows"], expected["rows"]),
+        (found["again"][1], expected["again"][1]),
+        (found["column"], expected["column"]),
+    ):
+        assert mine.strides == its.strides
+        assert np.shares_memory(mine, x)
+        np.testing.assert_array_equal(mine, its)
+
+
 OVERLAPPING: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     "same": lambda a: (a, a),
     "reversed": lambda a: (a, a[::-1]),
