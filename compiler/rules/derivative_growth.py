@@ -17,7 +17,7 @@ from ..ir.record import record
 from ..ops.base import is_complex, sigmoid
 from ..ops.transcendental import difference
 from .derivative import Contribution
-from .derivative_match import number, power_of, real_number
+from .derivative_match import number, power_of, real_number, unboxed
 
 
 @record(slots=True)
@@ -202,7 +202,8 @@ def factors_of(node: Node) -> Factors:
     others: list[tuple[Node, float]] = []
     stack = [(node, 1.0)]
     while stack:
-        part, power = stack.pop()
+        boxed, power = stack.pop()
+        part = unboxed(boxed)
         raised_to, grown = power_of(part), growth_of(part)
         if grown is not None:
             growths += [Growth(each.operand, each.slope, power) for each in grown]
@@ -212,7 +213,7 @@ def factors_of(node: Node) -> Factors:
             first, second = part.inputs
             stack += [(first, power), (second, power if part.op.name == "multiply" else -power)]
         elif number(part) is None:
-            others.append((part, power))
+            others.append((boxed, power))
     return Factors(tuple(growths), tuple(others))
 
 

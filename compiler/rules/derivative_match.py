@@ -13,6 +13,7 @@ from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ir.opdef import NotDifferentiable
 from ..ir.record import record
+from ..ir.types import ScalarType
 from ..ops.reduction import expand
 from .match import scalar_value
 
@@ -46,6 +47,12 @@ def power_of(node: Node) -> tuple[Node, float] | None:
         return None if exponent is None else (node.inputs[0], exponent)
     exponent = {"square": 2.0, "sqrt": 0.5, "cbrt": 1 / 3, "reciprocal": -1.0}.get(name)
     return None if exponent is None else (node.inputs[0], exponent)
+
+
+def unboxed(node: Node) -> Node:
+    """The Python number that a node casts to an array, or the node itself."""
+    boxed = node.op.name == "cast" and isinstance(node.inputs[0].type, ScalarType)
+    return node.inputs[0] if boxed else node
 
 
 def uncast(node: Node) -> Node:
@@ -100,12 +107,12 @@ class Viewed:
 
 
 def viewed(node: Node) -> Viewed:
-    """The node below a chain of such views."""
+    """The node below a chain of such views, or the Python number that it is."""
     views = []
     while node.op.name in ("reshape", "transpose", "slice"):
         views.append(node)
         node = node.inputs[0]
-    return Viewed(node, tuple(views))
+    return Viewed(unboxed(node), tuple(views))
 
 
 @record(slots=True)

@@ -182,7 +182,7 @@ def log_of_product(node: Node) -> Pull | None:
         given = [growth.pulled(b, ct) for growth in found.growths]
         for operand, power in found.others:
             scaled = ct if power == 1 else b.multiply(ct, b.scalar(power, ct))
-            given.append(Contribution(operand, b.divide(scaled, operand)))
+            given.append(Contribution(operand, b.divide(scaled, b.cast(operand, ct.dtype))))
         return given
 
     return pull

@@ -12,7 +12,7 @@ from ..ir.builder import Builder
 from ..ir.node import Node
 from ..ops.base import conj, is_complex, where_zero
 from .derivative import Contribution, Pull, derivative_rule
-from .derivative_match import is_number, number, power_of, size_of, uncast, viewed
+from .derivative_match import is_number, number, power_of, size_of, unboxed, uncast, viewed
 from .derivative_squares import sum_of_squares
 
 
@@ -177,26 +177,27 @@ def same_over_and_under(node: Node) -> Pull | None:
 @derivative_rule("divide")
 def sign_of_number(node: Node) -> Pull | None:
     """u / |u| -> constant for real u."""
-    above, below = node.inputs
-    if below.op.name not in ("absolute", "fabs") or below.inputs[0] is not above or is_complex(above):
+    above, below = map(unboxed, node.inputs)
+    if below.op.name not in ("absolute", "fabs") or is_complex(above):
         return None
-    return lambda b, ct: []
+    return (lambda b, ct: []) if unboxed(below.inputs[0]) is above else None
 
 
 @derivative_rule("arctan")
 def angle_of_ratio(node: Node) -> Pull | None:
     """arctan(y / x) -> (x, -y) / (x^2 + y^2), also where x is 0."""
-    (ratio,) = node.inputs
+    ratio = unboxed(node.inputs[0])
     if ratio.op.name != "divide" or is_complex(node) or number(ratio.inputs[1]) is not None:
         return None
-    y, x = ratio.inputs
+    above, below = ratio.inputs
 
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
+        y, x = as_array(b, above), as_array(b, below)
         size = b.hypot(x, y)
         cosine, sine = b.divide(x, size), b.divide(y, size)
         return [
-            Contribution(y, b.divide(b.multiply(ct, cosine), size)),
-            Contribution(x, b.negative(b.divide(b.multiply(ct, sine), size))),
+            Contribution(above, b.divide(b.multiply(ct, cosine), size)),
+            Contribution(below, b.negative(b.divide(b.multiply(ct, sine), size))),
         ]
 
     return pull

@@ -16,7 +16,7 @@ from ..ir.types import ScalarType
 from ..ops.base import is_complex, sigmoid
 from .derivative import Contribution, Pull, derivative_rule
 from .derivative_growth import raised
-from .derivative_match import is_number
+from .derivative_match import is_number, unboxed
 
 _MANY = 24
 _SIZES = ("absolute", "fabs")
@@ -35,14 +35,9 @@ class Ramp:
 def _signed(node: Node) -> tuple[Node, int]:
     """The value below negatives and casts of Python numbers, with its sign."""
     sign = 1
-    while node.op.name == "negative" or _is_number_as_array(node):
-        sign = -sign if node.op.name == "negative" else sign
-        node = node.inputs[0]
+    while (node := unboxed(node)).op.name == "negative":
+        node, sign = node.inputs[0], -sign
     return node, sign
-
-
-def _is_number_as_array(node: Node) -> bool:
-    return node.op.name == "cast" and isinstance(node.inputs[0].type, ScalarType)
 
 
 def _beside(node: Node, value: float) -> Node | None:
@@ -68,7 +63,7 @@ def stable_softplus_argument(node: Node) -> Node | None:
 
 def _ramp(node: Node) -> Ramp | None:
     """A ramp as a maximum, as a minimum, as a choice by the sign of x, or as half of x + |x|."""
-    node = _signed(node)[0] if _is_number_as_array(node) else node
+    node = unboxed(node)
     name = node.op.name
     if name in ("maximum", "fmax", "minimum", "fmin"):
         operand = _beside(node, 0)
@@ -138,7 +133,8 @@ class Sum:
 def _sum(root: Node) -> Sum:
     parts, terms = [(1, root, -1)], []
     for place, (sign, node, _) in enumerate(parts):
-        opens = node.op.name in ("add", "subtract", "negative") or _is_number_as_array(node)
+        node = unboxed(node)
+        opens = node.op.name in ("add", "subtract", "negative")
         if opens and node.shape == root.shape and len(parts) < _MANY:
             for operand in node.inputs:
                 parts.append((sign if node.op.name != "negative" else -sign, operand, place))
