@@ -18,10 +18,12 @@ from .api import compile, grad, jvp, vjp
 from .compiler.ir.equal import structurally_equal
 from .compiler.ir.node import Graph
 from .compiler.ir.parse import parse
+from .compiler.passes.bisect import same_state
 from .compiler.passes.manager import Options
 from .compiler.passes.simplify import simplify
 from .compiler.rules.rule import RuleSet
-from .tracer.tree import map_tree, tree_leaves
+from .tracer.copies import copied
+from .tracer.tree import ContainerCopies, map_tree, tree_leaves
 
 __all__ = [
     "assert_graph",
@@ -92,7 +94,7 @@ def assert_same_values(
         >>> from tapeless import testing
         >>> testing.assert_same_values(lambda x: np.exp(x).sum(), np.linspace(0, 1, 5))
     """
-    plain_args, compiled_args = (map_tree(_copied, args) for _ in range(2))
+    plain_args, compiled_args = copied(args), copied(args)
     plain = function(*plain_args)
     compiled = compile(function, executor=executor)(*compiled_args)
     for what, one, two in (("result", plain, compiled), ("argument", plain_args, compiled_args)):
@@ -103,11 +105,11 @@ def assert_same_values(
             _assert_same(f"{what} {number}", a, b, rtol, atol)
 
 
-def _copied(leaf: Any) -> Any:
-    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
-
-
 def _assert_same(what: str, a: Any, b: Any, rtol: float, atol: float) -> None:
+    if isinstance(a, np.random.Generator) and isinstance(b, np.random.Generator):
+        if not same_state(a.bit_generator.state, b.bit_generator.state):
+            raise AssertionError(f"{what}: the generators have not drawn the same numbers")
+        return
     if not isinstance(a, (np.ndarray, np.generic, float, int, complex)):
         if a != b:
             raise AssertionError(f"{what}: NumPy gives {a!r}, the compiled function {b!r}")
@@ -139,7 +141,7 @@ def check_grads(
 
     Args:
         function: gives a tree of floating-point arrays or numbers.
-        args: its arguments: trees of float64 (or complex128) leaves, away from kinks.
+        args: its arguments: trees of float64 (or complex128) leaves, away from kinks. They are left alone.
         order: 1 checks first derivatives, 2 those of the gradient too.
         step: half the distance of the two points of a difference.
         rtol: how far derivative and difference may be apart, relative to the difference.
@@ -156,11 +158,12 @@ def check_grads(
     """
     rng = np.random.default_rng(seed)
     args = tuple(args)
-    tangents = map_tree(lambda leaf: _direction(rng, leaf), args)
-    _, along = jvp(function, args, tangents)
-    high = function(*map_tree(lambda pair: pair[0] + step * pair[1], _pairs(args, tangents)))
-    low = function(*map_tree(lambda pair: pair[0] - step * pair[1], _pairs(args, tangents)))
-    value, pullback = vjp(function, *args)
+    tangents = _each(lambda leaf, number: _direction(rng, leaf), args)
+    along_args = tree_leaves(tangents)
+    _, along = jvp(function, copied(args), tangents)
+    high = function(*_each(lambda leaf, number: leaf + step * along_args[number], args))
+    low = function(*_each(lambda leaf, number: leaf - step * along_args[number], args))
+    value, pullback = vjp(function, *copied(args))
     cotangent = map_tree(lambda leaf: _direction(rng, leaf), value)
     weights = tree_leaves(cotangent)
     difference = sum(
@@ -212,20 +215,18 @@ def check_rules(rules: RuleSet) -> None:
             raise AssertionError(f"{rule.header}\n--- the example says\n{expected}\n--- found\n{found}")
 
 
-def _pairs(one: Any, two: Any) -> Any:
-    """Two trees of one structure as one tree of pairs, each pair a leaf."""
-    others = iter(tree_leaves(two))
-    return map_tree(lambda leaf: _Pair(leaf, next(others)), one)
+def _each(function: Callable[[Any, int], Any], args: Any) -> Any:
+    """The arguments with `function(leaf, number)` in place of leaves; arrays in two places stay one."""
+    arrays: dict[int, Any] = {}
 
+    def made(leaf: Any, number: int, name: str) -> Any:
+        if not isinstance(leaf, np.ndarray):
+            return function(leaf, number)
+        if id(leaf) not in arrays:
+            arrays[id(leaf)] = function(leaf, number)
+        return arrays[id(leaf)]
 
-class _Pair:
-    """Two leaves that belong together."""
-
-    def __init__(self, first: Any, second: Any) -> None:
-        self._both = first, second
-
-    def __getitem__(self, index: int) -> Any:
-        return self._both[index]
+    return ContainerCopies().copy(made, args, "")
 
 
 def _direction(rng: np.random.Generator, leaf: Any) -> Any:

@@ -6,6 +6,7 @@ in the copy what they are in the arguments. Numbers and static values are taken 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,10 +18,11 @@ from .trace import shadow_like
 from .tree import ContainerCopies
 
 _ALIGNED = 64
+_WITH_STATE = (np.ndarray, np.random.Generator, np.random.RandomState)
 
 
 def copied(arguments: Any) -> Any:
-    """The arguments with arrays and containers of their own."""
+    """The arguments with arrays, containers and generators of random numbers of their own."""
     arrays = [leaf for leaf in flatten(arguments)[0] if type(leaf) is np.ndarray and not leaf.dtype.hasobject]
     made: dict[int, Any] = {}
     for group in overlaps(arrays):
@@ -32,7 +34,14 @@ def copied(arguments: Any) -> Any:
         made[id(array)][...] = array
     for array in arrays:
         made[id(array)].flags.writeable = array.flags.writeable
-    return ContainerCopies().copy(lambda leaf, number, name: made.get(id(leaf), leaf), arguments, "")
+    known: dict[int, Any] = {}
+
+    def own(leaf: Any, number: int, name: str) -> Any:
+        if id(leaf) in made:
+            return made[id(leaf)]
+        return copy.deepcopy(leaf, known) if isinstance(leaf, _WITH_STATE) else leaf
+
+    return ContainerCopies().copy(own, arguments, "")
 
 
 def _in_one_memory(arrays: Sequence[Any]) -> dict[int, Any]:
