@@ -61,6 +61,8 @@ UNARY = {
     "power 3": power(3),
     "power -1": power(-1),
     "power 1.5": power(1.5),
+    "power 1.25": power(1.25),
+    "power 2.5": power(2.5),
     "plus one": lambda b, x: b.add(b.scalar(1, x), x),
     "one minus": lambda b, x: b.subtract(b.scalar(1, x), x),
     "minus two": lambda b, x: b.subtract(x, b.scalar(2, x)),
@@ -76,13 +78,25 @@ ALONG_ROWS = {
     "mean": lambda b, x: b.divide(kept(b, b.sum(x, axes=(1,), dtype=DOUBLE)), b.scalar(3, x)),
     "transposed": lambda b, x: b.sum(b.transpose(x, axes=(1, 0)), axes=(0,), dtype=DOUBLE),
 }
+
+
+def image(b: Builder, x: Node) -> Node:
+    """The rows times a matrix that is not definite."""
+    return b.matmul(x, b.constant(np.array([[1.0, 2.0, 0.0], [2.0, -1.0, 0.5], [0.0, 0.5, 1.0]])))
+
+
 ROWWISE = {
+    "image": image,
+    "form": lambda b, x: ALONG_ROWS["sum"](b, b.multiply(image(b, x), x)),
     "shifted": lambda b, x: b.subtract(x, wide(b, ALONG_ROWS["max"](b, x))),
     "normalized": lambda b, x: b.divide(x, wide(b, ALONG_ROWS["sum"](b, x))),
     "centred": lambda b, x: b.subtract(x, wide(b, ALONG_ROWS["mean"](b, x))),
     "less log of sum": lambda b, x: b.subtract(x, wide(b, b.log(ALONG_ROWS["sum"](b, b.exp(x))))),
     "log of sum": lambda b, x: b.log(ALONG_ROWS["sum"](b, b.exp(x))),
     "weighted sum": lambda b, x: ALONG_ROWS["sum"](b, b.multiply(b.exp(x), b.square(x))),
+    "expit of the negative": lambda b, x: b.expit(b.negative(x)),
+    "half ramp": lambda b, x: b.divide(b.add(x, b.absolute(x)), b.scalar(2, x)),
+    "times its condition": lambda b, x: b.multiply(x, b.cast(b.greater(x, b.scalar(0, x)), DOUBLE)),
     "small tail": lambda b, x: b.log1p(b.exp(b.negative(b.absolute(x)))),
 }
 BINARY = {
