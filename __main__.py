@@ -35,7 +35,6 @@ SHOWN = (
     "llvmlite",
     "threadpoolctl",
     "tqdm",
-    "safetensors",
     "scipy",
 )
 

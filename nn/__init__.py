@@ -1,4 +1,4 @@
-"""Layers, losses, optimizers, data and the training loop: plain NumPy on top of the three stages.
+"""Data to train on, in plain NumPy on top of the three stages: so far the MNIST images.
 
 Nothing here is known to the tracer or the compiler: whatever this package does, a user's own NumPy could do.
 Read `mnist.py` for the images that the main example trains on.

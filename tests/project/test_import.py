@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-HEAVY = {"graphviz", "llvmlite", "networkx", "safetensors", "scipy", "threadpoolctl", "tqdm"}
+HEAVY = {"graphviz", "llvmlite", "networkx", "scipy", "threadpoolctl", "tqdm"}
 MOST_SECONDS = 0.060
 ROUNDS = 7
 

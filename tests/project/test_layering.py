@@ -25,7 +25,7 @@ MAY_JOIN = {
     "tapeless.specialize",  # and one signature of it
     "tapeless.cards",  # an op's card names every place it stands in, so it looks into all three tables
 }
-IMPORTED_LATE = {"graphviz", "llvmlite", "networkx", "safetensors", "scipy", "threadpoolctl", "tqdm"}
+IMPORTED_LATE = {"graphviz", "llvmlite", "networkx", "scipy", "threadpoolctl", "tqdm"}
 
 
 def imports_of(node: ast.stmt, module: str, is_package: bool) -> list[str]:
