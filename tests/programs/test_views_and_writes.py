@@ -90,6 +90,9 @@ einsum  x=mk(4, 4)
 sliding  x=mk(6)
     w = np.lib.stride_tricks.sliding_window_view(x, 3); a = w.mean(-1); x[0] = 100
     return w, a, w.sum(1)
+sliding_nothing  x=mk(0, 7), y=mk(2, 7)
+    look = np.lib.stride_tricks.sliding_window_view; w = look(x, 3, axis=1)
+    return w, w.sum(-1), w.T.shape, w[0:0], look(y[2:], 2, axis=1), look(y[:0] * 2, 7, axis=1)
 bcast_write  x=mk(6)
     y = np.broadcast_to(x, (2, 6)); y[0] = 1
 bcast_arrays  x=mk(6)

@@ -34,8 +34,11 @@ def rewrap(trace: Trace, parent: TracedArray, shadow: Any) -> Any:
 def shares(parent: TracedArray, shadow: Array) -> bool:
     """Whether an array lies in the memory of a window's storage."""
     memory = parent.storage.memory
-    if shadow is memory or shadow.base is memory:
-        return True
+    base: Any = shadow
+    while base is not None:  # sliding windows have a holder between; without elements an address says nothing
+        if base is memory:
+            return True
+        base = getattr(base, "base", None)
     start = address(memory)
     return bool(shadow.size) and start <= address(shadow) < start + memory.nbytes
 
