@@ -48,7 +48,8 @@ no_axes  i=2, f=0.5, x=np.arange(3, dtype='u1'), y=mk(3)
         np.ravel_multi_index((1, x[1]), (2, 3)), np.nanargmax(y), np.digitize(f, np.array([0.0, 1.0])))
 initial_numbers  i=2, f=0.5, x=np.arange(3, dtype='u1'), y=mk(3, dt='f4')
     return (np.sum(y, initial=f), y.sum(initial=i), np.max(y, initial=f), np.prod(x, initial=i),
-        x.max(initial=i), np.min(y, initial=i, where=y > 0), np.add.reduce(x, initial=i), np.sum(x, initial=i))
+        x.max(initial=i), np.min(y, initial=i, where=y > 0), np.add.reduce(x, initial=i),
+        np.sum(x, initial=i))
 initial_number_out_of_range  i=300, x=np.arange(3, dtype='u1')
     return np.max(x, initial=i)
 small_unsigned_overflow  i=300, x=np.arange(5, dtype='u1')
