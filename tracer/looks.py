@@ -16,6 +16,13 @@ from .look_steps import DEEPEST, Body, Key, Origins, local_key
 _NONE: Origins = frozenset()
 _PASSES = 6
 _MOST_INSTRUCTIONS = 50_000
+# Methods that make, show, compare and copy objects, which computations do not run: dataclasses have them.
+_APART = {
+    "__init__", "__new__", "__post_init__", "__init_subclass__", "__class_getitem__", "__del__",
+    "__repr__", "__str__", "__format__", "__dir__", "__sizeof__", "__hash__", "__eq__", "__ne__", "__lt__",
+    "__le__", "__gt__", "__ge__", "__copy__", "__deepcopy__", "__replace__", "__reduce__", "__reduce_ex__",
+    "__getstate__", "__setstate__",
+}  # fmt: skip
 
 
 class Looks:
@@ -30,6 +37,8 @@ class Looks:
         self._changed = True
         bodies: list[tuple[CodeType, dict[str, Any], dict[str, Any]]] = []
         for function in functions:
+            if function.__name__ in _APART:
+                continue
             cells = dict(
                 zip(function.__code__.co_freevars, map(_held, function.__closure__ or ()), strict=False)
             )

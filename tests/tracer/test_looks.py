@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Layer:
         return self.w
 
     def __repr__(self) -> str:
-        return f"{self.w.shape}"
+        return f"{self.w[0]:.2f}"
 
     def scaled(self, x: Any) -> Any:
         return x * self.w / self.w.max()
@@ -43,8 +44,14 @@ class Layer:
         return x * self.w
 
 
-LAYER = Layer()
-ARRAYS = [*ALL, LAYER.w]
+@dataclass
+class Record:
+    w: Any
+    rate: float = 0.5
+
+
+LAYER, RECORD = Layer(), Record(np.arange(1.0, 5.0))
+ARRAYS = [*ALL, LAYER.w, RECORD.w]
 
 
 @pytest.fixture(autouse=True)
@@ -193,6 +200,7 @@ def branched(x: Any, flag: bool = True) -> Any:
         pytest.param(lambda x: x @ TABLE[:, 1] + TABLE[0] @ x + TABLE.T[1:], id="views"),
         pytest.param(lambda x: product(x, GRID) + product(GRID, x), id="function"),
         pytest.param(lambda x: LAYER(x) + LAYER.plain(x, GRID) + LAYER.weight, id="layer"),
+        pytest.param(lambda x: x * RECORD.w * RECORD.rate, id="dataclass"),
         pytest.param(lambda x: tl.value_and_grad(lambda v: np.sum(product(v, GRID)))(x), id="gradient"),
         pytest.param(lambda x: np.stack([x, GRID]) + np.stack((GRID, x)), id="lists"),
         pytest.param(lambda x: x * WEIGHTS["w"] + WEIGHTS["deep"][0], id="containers"),
