@@ -121,18 +121,8 @@ class Guards:
     def __bool__(self) -> bool:
         return bool(self._slots or self._lengths or self._arrays or self._contents or self._wholes)
 
-    def _expression(self) -> Callable[[], bool]:
-        """A function of no arguments that is True while nothing changed."""
-        values: dict[str, Any] = {}
-        names: dict[int, str] = {}
-
-        def name(value: Any) -> str:
-            made = names.get(id(value))
-            if made is None:
-                made = names[id(value)] = f"v{len(values)}"
-                values[made] = value
-            return made
-
+    def condition(self, name: Callable[[Any], str]) -> str:
+        """What is true while nothing changed, as an expression; `name` gives the name of an object in it."""
         terms = [f"len({name(length.holder)}) == {length.count}" for length in self._lengths]
         terms += [f"{slot.text(name)} is {name(slot.value)}" for slot in self._slots]
         for array, shape, strides, dtype in self._arrays:
@@ -147,8 +137,22 @@ class Guards:
         for _, it, before in self._wholes:
             for how, part in zip(_PARTS.get(_kind(it), ("{}",)), before, strict=True):
                 terms.append(f"all(map({name(is_)}, {how.format(name(it))}, {name(part)}))")
-        source = f"lambda {', '.join(values)}: lambda: {' and '.join(terms) or 'True'}"
-        made: Callable[[], bool] = eval(source)(*values.values())
+        return " and ".join(terms) or "True"
+
+    def _expression(self) -> Callable[[], bool]:
+        """A function of no arguments that is True while nothing changed."""
+        values: dict[str, Any] = {}
+        names: dict[int, str] = {}
+
+        def name(value: Any) -> str:
+            made = names.get(id(value))
+            if made is None:
+                made = names[id(value)] = f"v{len(values)}"
+                values[made] = value
+            return made
+
+        condition = self.condition(name)
+        made: Callable[[], bool] = eval(f"lambda {', '.join(values)}: lambda: {condition}")(*values.values())
         return made
 
     def changed(self) -> str:

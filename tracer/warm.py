@@ -273,7 +273,8 @@ def _write(
     writer.arrays_alike(matcher)
     if traced.guards:
         guards, miss = writer.bind(traced.guards), writer.bind(MISS)
-        writer.lines += ["try:", f"  if not {guards}.holds() and {guards}.changed(): return {miss}"]
+        condition = traced.guards.condition(writer.bind)
+        writer.lines += ["try:", f"  if not ({condition}) and {guards}.changed(): return {miss}"]
         writer.lines.append(f"except (KeyError, IndexError, ValueError): return {miss}")
     listed = f"[{', '.join(name for name, _ in writer.leaves)}]"
     if traced.overlap is not None:
