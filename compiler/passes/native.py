@@ -186,10 +186,12 @@ class _Planner:
             overwrites = maker.attrs["overwrites"][index]
         for position in overwrites:
             operand = maker.inputs[position]
-            if node in self.fresh and (maker.op.name not in TAKES_FIRST or operand.type != node.type):
-                continue
             root = self.root[operand]
             buffer = self.buffer.get(root)
+            if node in self.fresh and not (
+                maker.op.name in TAKES_FIRST and root is operand and self.holds.get(buffer) == node.type
+            ):
+                continue
             if (
                 buffer is not None
                 and self.buffers[buffer].place is Place.ARENA
@@ -207,8 +209,11 @@ class _Planner:
                 self.buffer[node] = buffer
                 if node in self.fresh:
                     self.buffers[buffer].place = Place.FRESH
+                if self.holds[buffer] != node.type:
+                    self.holds[buffer] = None
                 return position
         self.buffer[node] = self._new(Place.ARENA, node.type.nbytes, step, self.last.get(node, step))
+        self.holds[self.buffer[node]] = node.type
         return None
 
     def _fresh(self) -> dict[Node, int]:
@@ -250,6 +255,8 @@ class _Planner:
         self._live_ranges()
         self._find_direct()
         self.taken: dict[int, int] = {}
+        # What a buffer of the arena holds; None once that was values of different types.
+        self.holds: dict[int | None, ArrayType | None] = {}
         for position, param in enumerate(self.graph.params):
             nbytes = param.type.nbytes if isinstance(param.type, ArrayType) else 0
             self.buffer[param] = self._new(Place.PARAM, nbytes, -1, self.last.get(param, -1), position)

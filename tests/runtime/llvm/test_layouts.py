@@ -93,3 +93,29 @@ def test_writes_go_to_the_memory_of_the_result(f: Callable[..., Any]) -> None:
     assert not any(step.action is Action.COPY for step in plan.steps)
     written = [step for step in plan.steps if step.node.op.name == "write"]
     assert all(plan.values[step.output].place is Place.FRESH for step in written)
+
+
+def seen_flat(x: Any, y: Any) -> Any:
+    z = x.copy()
+    z[0] = y[0]
+    w = z.reshape(-1).copy()
+    w[3] = 2
+    return w
+
+
+def of_another_type(x: Any, y: Any) -> Any:
+    z = (x > y).astype("i8") + 1
+    w = z * 0.5
+    w[0] = y[0]
+    return w
+
+
+@pytest.mark.parametrize("f", [seen_flat, of_another_type])
+def test_results_have_their_own_shape_and_type(f: Callable[..., Any]) -> None:
+    """Whatever else their memory held before."""
+    x, y = np.random.default_rng(2).normal(size=(2, 5, 4))
+    compiled = tl.compile(f, executor="native")
+    for _ in range(4):
+        found, wanted = compiled(x, y), f(x, y)
+        assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+        np.testing.assert_array_equal(found, wanted)
