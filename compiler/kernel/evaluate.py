@@ -146,6 +146,7 @@ class _Evaluator:
             for number in range(loop.extent):
                 self.fixed[loop.variable] = number
                 self.run(loop.body)
+            del self.fixed[loop.variable]
             self.carrying.pop()
             return
         depth = len(self.loops)

@@ -12,7 +12,7 @@ from tapeless.compiler.kernel import columns
 from tapeless.compiler.kernel.collapse import collapse
 from tapeless.compiler.kernel.columns import rows_outside
 from tapeless.compiler.kernel.evaluate import evaluate
-from tapeless.compiler.kernel.form import Kernel, Loop
+from tapeless.compiler.kernel.form import Affine, Arg, Compute, Constant, Kernel, Load, Loop, Store
 from tapeless.compiler.kernel.lower import lower
 from tapeless.compiler.kernel.merge import merge_loops
 from tapeless.compiler.kernel.rows import row_kernel
@@ -189,3 +189,22 @@ def test_what_a_loop_before_reads_stays() -> None:
     assert rows_outside(again) == again
     assert not any(arg.role == "scratch" for arg in again.args)
     assert sum(isinstance(s, Loop) for s in flat(again.body)) == 4
+
+
+def test_a_variable_is_free_again_behind_a_loop_that_carries() -> None:
+    """Another loop may have the same one."""
+    f8, at = np.dtype("f8"), Affine(0, (("i", 1),))
+    args = (Arg("a0", f8, "in", 0, 4), Arg("o0", f8, "out", 0, 4), Arg("c", f8, "scratch", 0, 1))
+    total = (Load("s", "c", Affine()), Load("x", "a0", at), Compute("t", "add", ("s", "x"), f8))
+    body = (
+        Constant("zero", 0.0, f8),
+        Store("c", Affine(), "zero"),
+        Loop("i", 4, "serial", (*total, Store("c", Affine(), "t"))),
+        Load("sum", "c", Affine()),
+        Loop("i", 4, "vector", (Store("o0", at, "sum"),)),
+    )
+    kernel = Kernel("k", args, body)
+    verify_kernel(kernel)
+    memory = {"a0": np.arange(4.0), "o0": np.zeros(4)}
+    evaluate(kernel, memory)
+    np.testing.assert_array_equal(memory["o0"], 6.0)
