@@ -71,10 +71,8 @@ class _Run:
     def __init__(self, accumulator: Accumulator, at: Affine, length: int, scratch: list[Arg]) -> None:
         self.accumulator = accumulator
         self.at = at
-        dtype = accumulator.dtype
-        carries = accumulator.op == "add" and dtype.kind == "f" and not accumulator.narrow
-        self.args = [f"c{len(scratch) + number}" for number in range(1 + carries)]
-        scratch += [Arg(name, dtype, "scratch", 0, length) for name in self.args]
+        self.args = [f"c{len(scratch) + number}" for number in range(1 + accumulator.compensated)]
+        scratch += [Arg(name, accumulator.dtype, "scratch", 0, length) for name in self.args]
 
     def start(self) -> list[Statement]:
         """The values before the first row."""

@@ -112,6 +112,11 @@ class Accumulator:
     init: Any
     narrow: bool = False
 
+    @property
+    def compensated(self) -> bool:
+        """Whether the sum carries its rounding error: double sums do, others run in a wider type."""
+        return self.op == "add" and self.dtype.kind == "f" and not self.narrow
+
 
 @record
 class Loop:

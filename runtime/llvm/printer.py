@@ -261,7 +261,7 @@ class _Printer:
         if self.masks(accumulator):
             rest = constant(running.neutral, accumulator.dtype, lanes)
             text = self.let(f"select <{lanes} x i1> {self.mask}, {type_} {text}, {type_} {rest}")
-        if running.compensated:
+        if accumulator.compensated:
             two_sum(self, running, text)
             return
         running.current = compute(
@@ -430,10 +430,10 @@ class _Printer:
         if lanes and accumulator.name in self._vector_sums and self.vector is None:
             op = "add" if accumulator.op == "multiply_add" else accumulator.op
             text = fold(self, op, text, dtype, lanes)
-            if running.compensated:
+            if accumulator.compensated:
                 text = with_error(self, text, fold(self, op, running.error, dtype, lanes), dtype, 0)
             lanes = 0
-        elif running.compensated:
+        elif accumulator.compensated:
             text = with_error(self, text, running.error, dtype, lanes)
         self.define(accumulator.name, text, dtype, lanes)
 

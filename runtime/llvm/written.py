@@ -22,12 +22,6 @@ class Running:
     error: str = ""
 
     @property
-    def compensated(self) -> bool:
-        """Whether the sum carries its rounding error: double sums do, others run in a wider type."""
-        accumulator = self.accumulator
-        return accumulator.op == "add" and accumulator.dtype.kind == "f" and not accumulator.narrow
-
-    @property
     def neutral(self) -> Any:
         """What changes nothing where it is folded in."""
         accumulator = self.accumulator
@@ -41,7 +35,7 @@ class Running:
         type_ = value_type(self.accumulator.dtype, self.lanes)
         return [
             f"  {name} = phi {type_} [ {a}, %{before} ], [ {b}, %{latch} ]"
-            for name, a, b in pairs[: 1 + self.compensated]
+            for name, a, b in pairs[: 1 + self.accumulator.compensated]
         ]
 
 
