@@ -34,16 +34,17 @@ def quotient_by_growth(node: Node) -> Pull | None:
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
         scaled = b.multiply(ct, node)
         if found is not None and found.is_plain and is_number(above, 1):
-            grown = [
-                Contribution(
-                    found.v, b.negative(b.multiply(scaled, rest_of_sigmoid(b, found.exponential, node)))
-                )
-            ]
+            grown = [_of_reciprocal(b, scaled, found, node)]
         else:
             grown = [growth.pulled(b, b.negative(scaled)) for growth in growths]
         return grown if number(above) is not None else [Contribution(above, b.divide(ct, below)), *grown]
 
     return pull
+
+
+def _of_reciprocal(b: Builder, scaled: Node, found: Raised, s: Node) -> Contribution:
+    """s = 1 / (1 + exp(v)) -> -s (1 - s), given the cotangent times s."""
+    return Contribution(found.v, b.negative(b.multiply(scaled, rest_of_sigmoid(b, found.exponential, s))))
 
 
 def _share_of_raised(found: Raised) -> Pull:
@@ -72,11 +73,7 @@ def negative_power_of_growth(node: Node) -> Pull | None:
     def pull(b: Builder, ct: Node) -> Sequence[Contribution]:
         scaled = b.multiply(ct, node)
         if found is not None and found.is_plain and exponent == -1:
-            return [
-                Contribution(
-                    found.v, b.negative(b.multiply(scaled, rest_of_sigmoid(b, found.exponential, node)))
-                )
-            ]
+            return [_of_reciprocal(b, scaled, found, node)]
         return [growth.pulled(b, b.multiply(scaled, b.scalar(exponent, node))) for growth in growths]
 
     return pull
